@@ -1,0 +1,123 @@
+/**
+ * What passes between the `agentTurn` workflow, its activities and those who start it.
+ *
+ * Everything here enters Temporal's history, so it holds ids, numbers and small enums only: nothing that a user, a model
+ * or a provider wrote (DESIGN, principle 3).
+ */
+import { defineQuery } from '@temporalio/workflow';
+import type { FinishReason } from './chunks.js';
+import type { SessionUid } from './ids.js';
+
+/** The workflow type. */
+export const AGENT_TURN_WORKFLOW = 'agentTurn';
+
+/** The task queue of turns and model calls. */
+export const TURN_TASK_QUEUE = 'turnkeeper';
+
+/** The task queue of tools that touch a workspace on one host. */
+export function toolTaskQueue(hostId: string): string {
+  return `${TURN_TASK_QUEUE}-tools@${hostId}`;
+}
+
+/** What the workflow needs from the configuration, recorded at the start: workflow code reads none. */
+export interface TurnPolicy {
+  /** How long a model or tool activity may be silent before its worker counts as dead. */
+  readonly heartbeatMs: number;
+  /** Time the turn has in all, leaving out waits for a person; null is no limit. */
+  readonly wallTimeMs: number | null;
+  readonly maxParallelToolCalls: number;
+}
+
+/** The workflow's input. `completedStep` is set by continue-as-new only. */
+export interface AgentTurnInput {
+  readonly uid: SessionUid;
+  readonly turn: number;
+  readonly policy: TurnPolicy;
+  readonly completedStep?: number;
+}
+
+/** The workflow run on whose behalf an activity acts; a later start takes a turn over from an earlier one. */
+export interface TurnRun {
+  /** The first run of the continue-as-new chain. */
+  readonly runId: string;
+  /** When that run was started, milliseconds since the epoch, by the engine's clock. */
+  readonly startedAt: number;
+}
+
+export interface TurnRef {
+  readonly uid: SessionUid;
+  readonly turn: number;
+  readonly run: TurnRun;
+}
+export interface StepRef extends TurnRef {
+  readonly step: number;
+}
+export interface CallRef extends StepRef {
+  /** The call's place in its message, from 0. */
+  readonly index: number;
+}
+
+/** Why the workflow asks `advance` to end the turn now. */
+export type TurnStop =
+  | { readonly kind: 'cancelled' }
+  | { readonly kind: 'time' }
+  | { readonly kind: 'failed'; readonly code: string };
+
+/** `completedStep` is the step whose calls have all settled, 0 at the entry of the turn. */
+export interface AdvanceInput extends TurnRef {
+  readonly completedStep: number;
+  readonly stop?: TurnStop;
+}
+
+/** Where the turn goes on: a step whose model call is due, or nowhere. `superseded`: another run owns the turn. */
+export type AdvanceOutcome =
+  | { readonly kind: 'step'; readonly step: number }
+  | { readonly kind: 'ended' }
+  | { readonly kind: 'superseded' };
+
+/** How one call is to be run. `local`: quick enough for a local activity on the worker that owns the workspace. */
+export interface PlannedCall {
+  readonly mode: 'parallel' | 'exclusive';
+  readonly local: boolean;
+}
+
+/** `aborted`: a cancel reached the call; the log has it already. */
+export type CallModelOutcome =
+  | {
+      readonly kind: 'settled';
+      readonly finish: FinishReason;
+      readonly calls: readonly PlannedCall[];
+      /** The host whose tool queue has the workspace. */
+      readonly hostId: string;
+    }
+  | { readonly kind: 'aborted' };
+
+/** A run of a tool has its result staged; a quick one that took too long is to be run again as an ordinary activity. */
+export type RunToolOutcome = { readonly kind: 'staged' } | { readonly kind: 'too-slow' };
+
+/** The activities of the turn, as the workflow sees them: one object in, one object out. */
+export interface TurnActivities {
+  advance(input: AdvanceInput): Promise<AdvanceOutcome>;
+  callModel(input: StepRef): Promise<CallModelOutcome>;
+  runTool(input: CallRef): Promise<RunToolOutcome>;
+}
+
+/** Failure types of activities, by which the workflow routes them. */
+export const ACTIVITY_FAILURE = {
+  /** The model call failed for good; the log has the reason. */
+  modelCallFailed: 'ModelCallFailed',
+  /** The model call failed and is to be tried again after a delay. */
+  modelAttemptFailed: 'ModelAttemptFailed',
+  /** The attempt was given up: another one or another run has its place. */
+  attemptSuperseded: 'AttemptSuperseded',
+  /** The worker shuts down; the next one goes on. */
+  workerShutdown: 'WorkerShutdown',
+} as const;
+
+/** What `getTurnStatus` answers: where the workflow is. The log says what happened. */
+export interface TurnStatus {
+  readonly step: number;
+  readonly phase: 'advancing' | 'model' | 'tools' | 'ended';
+}
+
+export const getTurnStatusQuery = defineQuery<TurnStatus>('getTurnStatus');

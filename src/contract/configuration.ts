@@ -1,0 +1,149 @@
+/**
+ * The configuration as zod schemas: every key that a file, the environment or a flag can set, with its default.
+ *
+ * Owns shapes and defaults. Where values come from, and the messages about wrong ones, is `runtime/configuration`.
+ */
+import { z } from 'zod';
+import { modelParametersSchema, wireSchema } from './events.js';
+import { permissionModeSchema, turnLimitsSchema } from './session.js';
+
+const ordinal = z.number().int().positive();
+const milliseconds = z.number().int().positive();
+const port = z.number().int().min(0).max(65_535);
+const price = z.number().nonnegative();
+
+/** Prices in US dollars per million tokens; a part that is left out is priced as `input`. */
+export const priceSchema = z.strictObject({
+  input: price,
+  output: price,
+  cacheRead: price.optional(),
+  cacheWrite: price.optional(),
+});
+export type Price = z.infer<typeof priceSchema>;
+
+/** What a model can take beside text. */
+export const modelAbilitiesSchema = z.strictObject({
+  tools: z.boolean().default(true),
+  images: z.boolean().default(false),
+  files: z.boolean().default(false),
+  reasoning: z.boolean().default(false),
+});
+
+export const modelEntrySchema = z.strictObject({
+  contextWindow: ordinal.default(128_000),
+  maxTokens: ordinal.default(8192),
+  price: priceSchema.optional(),
+  abilities: modelAbilitiesSchema.prefault({}),
+});
+export type ModelEntry = z.infer<typeof modelEntrySchema>;
+
+/** A provider: which wire it speaks, where, and with which models. The key itself stays in the environment. */
+export const providerEntrySchema = z.strictObject({
+  wire: wireSchema,
+  baseUrl: z.url({ protocol: /^https?$/ }).optional(),
+  apiKeyEnv: z
+    .string()
+    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable')
+    .optional(),
+  headers: z.record(z.string(), z.string()).default({}),
+  /** How many attempts a step's model call has in all; the deaths of workers are not counted. */
+  attempts: ordinal.default(6),
+  /** How many calls run at once in a worker; null is no limit. */
+  concurrency: ordinal.nullable().default(null),
+  timeouts: z
+    .strictObject({
+      /** No bytes at all. */
+      silenceMs: milliseconds.default(120_000),
+      /** No content, only pings or comments. */
+      stallMs: milliseconds.default(600_000),
+    })
+    .prefault({}),
+  models: z.record(z.string(), modelEntrySchema.prefault({})).default({}),
+});
+export type ProviderEntry = z.infer<typeof providerEntrySchema>;
+
+export const ruleSchema = z.strictObject({
+  tool: z.string().min(1),
+  match: z.record(z.string(), z.string()).optional(),
+  decision: z.enum(['allow', 'deny', 'ask']),
+});
+/** Decides a call whose tool's name and arguments match the globs; the first that matches wins. */
+export type PermissionRule = z.infer<typeof ruleSchema>;
+
+/** A profile as it is written; what is left out comes from `extends` and then from the defaults. */
+export const profileEntrySchema = z.strictObject({
+  extends: z.string().optional(),
+  provider: z.string().optional(),
+  model: z.string().optional(),
+  parameters: modelParametersSchema.optional(),
+  permission: permissionModeSchema.optional(),
+  rules: z.array(ruleSchema).optional(),
+  tools: z.union([z.literal('*'), z.array(z.string())]).optional(),
+  limits: turnLimitsSchema.partial().optional(),
+  maxParallelToolCalls: ordinal.optional(),
+  instructions: z.string().optional(),
+});
+export type ProfileEntry = z.infer<typeof profileEntrySchema>;
+
+/** A profile with nothing left open. */
+export interface Profile {
+  readonly name: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly parameters: z.infer<typeof modelParametersSchema>;
+  readonly permission: z.infer<typeof permissionModeSchema>;
+  readonly rules: readonly PermissionRule[];
+  readonly tools: '*' | readonly string[];
+  readonly limits: z.infer<typeof turnLimitsSchema>;
+  readonly maxParallelToolCalls: number;
+  /** Text of the operator for the system prompt, after Turnkeeper's own sections. */
+  readonly instructions: string;
+}
+
+export const DEFAULT_PROFILE = {
+  permission: 'workspace-write',
+  rules: [],
+  tools: '*',
+  limits: { steps: 200, wallTimeMs: 3_600_000, tokens: null, costUsd: null },
+  maxParallelToolCalls: 10,
+  instructions: '',
+  parameters: {},
+} as const satisfies Omit<Profile, 'name' | 'provider' | 'model'>;
+
+export const configurationSchema = z.strictObject({
+  server: z
+    .strictObject({
+      host: z.string().min(1).default('127.0.0.1'),
+      /** 0 takes any free port. */
+      port: port.default(8787),
+      bodyLimitBytes: z
+        .number()
+        .int()
+        .min(1024)
+        .default(4 * 1024 * 1024),
+      /** Where sessions may have their workspace; null is any folder but system folders. */
+      workspaceRoots: z.array(z.string()).nullable().default(null),
+    })
+    .prefault({}),
+  home: z.string().min(1).default('~/.turnkeeper'),
+  store: z.strictObject({ url: z.string().min(1).default('sqlite:sessions.db') }).prefault({}),
+  engine: z
+    .strictObject({
+      /** `host:port` of a Temporal server; null starts the embedded one. */
+      address: z.string().nullable().default(null),
+      namespace: z.string().min(1).default('default'),
+      /** Port of the embedded engine; 0 takes any free port. */
+      port: port.default(0),
+      /** In front of each workflow id, so that two installations can share a namespace. */
+      deployment: z
+        .string()
+        .regex(/^[A-Za-z0-9._-]*$/)
+        .default(''),
+      /** How long an activity may be silent before its worker counts as dead; null: 3000 embedded, 10000 otherwise. */
+      heartbeatMs: milliseconds.nullable().default(null),
+    })
+    .prefault({}),
+  providers: z.record(z.string(), providerEntrySchema).default({}),
+  profiles: z.record(z.string(), profileEntrySchema).default({}),
+});
+export type Configuration = z.infer<typeof configurationSchema>;

@@ -1,0 +1,204 @@
+/**
+ * The HTTP API's bodies: requests as zod schemas that also say what is wrong, answers as schemas for the OpenAPI
+ * description and types for client and server (CONTRACT).
+ */
+import { z } from 'zod';
+import { inputBlockSchema } from './content.js';
+import { inboxTargetSchema, promptModeSchema } from './events.js';
+import { itemIdSchema, requestIdSchema, sessionIdSchema } from './ids.js';
+import { metadataSchema, permissionModeSchema, turnLimitsSchema } from './session.js';
+import { turnEndReasonSchema } from './turn-end.js';
+import { usageSchema } from './usage.js';
+
+const ordinal = z.number().int().positive();
+const count = z.number().int().nonnegative();
+const timestamp = z.iso.datetime();
+
+const timeZoneSchema = z.string().refine(isTimeZone, 'must be a time zone of the IANA database');
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    // Not a zone that this runtime knows: that is the answer.
+    return false;
+  }
+}
+
+const nonBlank = z.string().refine((text) => text.trim() !== '', 'must not be blank');
+const contentSchema = z
+  .array(inputBlockSchema)
+  .min(1)
+  .refine(
+    (blocks) => blocks.some((block) => block.type !== 'text' || block.text.trim() !== ''),
+    'must not be blank',
+  );
+
+/** Either `text` or `content`, never both. */
+function hasOneInput(value: { text?: string | undefined; content?: unknown }): boolean {
+  return (value.text === undefined) !== (value.content === undefined);
+}
+const ONE_INPUT = { message: 'give either text or content', path: ['text'] };
+
+export const sessionBodySchema = z.strictObject({
+  id: sessionIdSchema.optional(),
+  title: nonBlank.max(200).optional(),
+  profile: z.string().min(1).optional(),
+  provider: z.string().min(1).optional(),
+  model: z.string().min(1).optional(),
+  workspace: z.string().min(1).optional(),
+  permission: permissionModeSchema.optional(),
+  limits: turnLimitsSchema.partial().optional(),
+  metadata: metadataSchema.optional(),
+});
+export type SessionBody = z.infer<typeof sessionBodySchema>;
+
+export const promptBodySchema = z
+  .strictObject({
+    requestId: requestIdSchema.optional(),
+    mode: promptModeSchema.default('queue'),
+    text: nonBlank.optional(),
+    content: contentSchema.optional(),
+    timeZone: timeZoneSchema.optional(),
+    provider: z.string().min(1).optional(),
+    model: z.string().min(1).optional(),
+  })
+  .refine(hasOneInput, ONE_INPUT);
+export type PromptBody = z.infer<typeof promptBodySchema>;
+
+export const cancelBodySchema = z.strictObject({ cause: z.string().max(500).optional() });
+export type CancelBody = z.infer<typeof cancelBodySchema>;
+
+export const jobBodySchema = z.strictObject({
+  prompt: z.union([nonBlank, contentSchema]),
+  sessionId: sessionIdSchema.optional(),
+  requestId: requestIdSchema.optional(),
+  profile: z.string().min(1).optional(),
+  provider: z.string().min(1).optional(),
+  model: z.string().min(1).optional(),
+  workspace: z.string().min(1).optional(),
+  permission: permissionModeSchema.optional(),
+  limits: turnLimitsSchema.partial().optional(),
+  metadata: metadataSchema.optional(),
+  timeZone: timeZoneSchema.optional(),
+});
+export type JobBody = z.infer<typeof jobBodySchema>;
+
+export const sessionStatusSchema = z.enum(['idle', 'running', 'waiting-approval', 'retrying', 'cancelling']);
+export type SessionStatus = z.infer<typeof sessionStatusSchema>;
+
+export const turnStatusSchema = z.enum(['running', 'waiting-approval', 'retrying', 'cancelling', 'ended']);
+export type TurnStatusName = z.infer<typeof turnStatusSchema>;
+
+export const queueItemSchema = z.strictObject({
+  itemId: itemIdSchema,
+  requestId: requestIdSchema,
+  target: inboxTargetSchema,
+  content: z.array(inputBlockSchema),
+  at: timestamp,
+  position: count,
+});
+export type QueueItem = z.infer<typeof queueItemSchema>;
+
+export const sessionResourceSchema = z.strictObject({
+  id: sessionIdSchema,
+  title: z.string(),
+  status: sessionStatusSchema,
+  turn: ordinal.nullable(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+  workspace: z.string(),
+  profile: z.string(),
+  provider: z.string(),
+  model: z.string(),
+  permission: permissionModeSchema,
+  limits: turnLimitsSchema,
+  queue: z.array(queueItemSchema),
+  approvals: count,
+  usage: usageSchema,
+  headSeq: z.number().int(),
+  metadata: metadataSchema,
+});
+export type SessionResource = z.infer<typeof sessionResourceSchema>;
+
+export const turnResourceSchema = z.strictObject({
+  sessionId: sessionIdSchema,
+  turn: ordinal,
+  status: turnStatusSchema,
+  reason: turnEndReasonSchema.optional(),
+  output: z.string().optional(),
+  usage: usageSchema,
+  steps: count,
+  requestIds: z.array(requestIdSchema),
+  startedAt: timestamp,
+  endedAt: timestamp.optional(),
+  retryAt: timestamp.optional(),
+  approvals: z.array(z.string()),
+});
+export type TurnResource = z.infer<typeof turnResourceSchema>;
+
+export const promptAnswerSchema = z.strictObject({
+  accepted: z.literal(true),
+  requestId: requestIdSchema,
+  sessionId: sessionIdSchema,
+  itemId: itemIdSchema,
+  turn: ordinal.nullable(),
+  position: count.nullable(),
+  cursor: z.string(),
+  duplicate: z.boolean(),
+});
+export type PromptAnswer = z.infer<typeof promptAnswerSchema>;
+
+export const cancelAnswerSchema = z.strictObject({ cancelled: z.boolean(), turn: ordinal.nullable() });
+export type CancelAnswer = z.infer<typeof cancelAnswerSchema>;
+
+/** RFC 9457 problem details; `field` is the path of the wrong field where one is to blame. */
+export const problemSchema = z.strictObject({
+  type: z.string(),
+  title: z.string(),
+  status: z.number().int(),
+  code: z.string(),
+  detail: z.string(),
+  field: z.string().optional(),
+});
+export type Problem = z.infer<typeof problemSchema>;
+
+/** A page of a list; `nextCursor` is null at its end. */
+export interface Page<T, C = string> {
+  readonly items: readonly T[];
+  readonly nextCursor: C | null;
+}
+
+/** Data of the SSE event `state`. */
+export const streamStateSchema = z.strictObject({
+  status: sessionStatusSchema,
+  turn: ordinal.nullable(),
+  step: ordinal.optional(),
+  attempt: ordinal.optional(),
+  retryAt: timestamp.optional(),
+  approvals: count,
+  queue: count,
+  engine: z.enum(['up', 'down']),
+});
+export type StreamState = z.infer<typeof streamStateSchema>;
+
+export const readinessSchema = z.strictObject({
+  status: z.enum(['ready', 'starting', 'draining', 'unavailable']),
+  version: z.string(),
+  store: z.strictObject({ kind: z.enum(['sqlite', 'postgres']), ok: z.boolean() }),
+  engine: z.strictObject({
+    ok: z.boolean(),
+    address: z.string(),
+    namespace: z.string(),
+    embedded: z.boolean(),
+    uiUrl: z.string().optional(),
+  }),
+});
+export type Readiness = z.infer<typeof readinessSchema>;
+
+/** The default and the largest `?limit=` of a list. */
+export const PAGE_LIMIT = { default: 100, max: 1000 } as const;
+/** The longest `?wait=`, in seconds. */
+export const MAX_WAIT_SECONDS = 300;
+/** How often a stream sends `ping`. */
+export const PING_INTERVAL_MS = 10_000;

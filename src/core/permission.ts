@@ -1,0 +1,117 @@
+/**
+ * Whether a tool call may run: the table of permission modes and the rules on top of it (TOOLS, permission modes).
+ *
+ * Owns the decision as a pure function. Asking a person, and what the model is told, is not done here.
+ */
+import type { PermissionRule } from '../contract/configuration.js';
+import { assertNever } from '../contract/failures.js';
+import type { PermissionMode } from '../contract/session.js';
+
+/** What a tool touches, by which the mode judges it. `none` is for tools that touch nothing outside of the session. */
+export type PermissionClass = 'read' | 'write' | 'shell' | 'network' | 'none';
+
+/** What a session allows. `sandboxed` tells whether its commands run in a sandbox that holds them in the workspace. */
+export interface PermissionPolicy {
+  readonly mode: PermissionMode;
+  readonly rules: readonly PermissionRule[];
+  readonly sandboxed: boolean;
+}
+
+/** A call as the policy sees it: `arguments` are parsed and valid. */
+export interface PermissionSubject {
+  readonly tool: string;
+  readonly permission: PermissionClass;
+  readonly arguments: Readonly<Record<string, unknown>>;
+}
+
+/** `reason` is a sentence that a person and a model can read. */
+export interface PermissionDecision {
+  readonly kind: 'allow' | 'deny' | 'ask';
+  readonly reason: string;
+}
+
+/** Decides a call: the first rule that matches, else the mode's table. */
+export function decidePermission(policy: PermissionPolicy, subject: PermissionSubject): PermissionDecision {
+  const rule = policy.rules.find((candidate) => matchesRule(candidate, subject));
+  if (rule !== undefined) {
+    return { kind: rule.decision, reason: ruleReason(rule, subject.tool) };
+  }
+  return decideByMode(policy, subject.permission);
+}
+
+/** The stricter of two decisions: deny before ask before allow; the first where they are alike. */
+export function stricterDecision(a: PermissionDecision, b: PermissionDecision): PermissionDecision {
+  return STRICTNESS[b.kind] > STRICTNESS[a.kind] ? b : a;
+}
+
+const STRICTNESS = { allow: 0, ask: 1, deny: 2 } as const;
+
+/** Whether the whole text fits the pattern, in which `*` stands for any characters and everything else for itself. */
+export function matchesPattern(pattern: string, text: string): boolean {
+  const [first = '', ...rest] = pattern.split('*');
+  if (rest.length === 0) return pattern === text;
+  const last = rest.pop() ?? '';
+  if (!text.startsWith(first) || !text.endsWith(last) || text.length < first.length + last.length)
+    return false;
+  // The earliest place of each middle part leaves the most room for the next, so one pass without backtracking is enough.
+  let from = first.length;
+  const end = text.length - last.length;
+  for (const part of rest) {
+    const at = text.indexOf(part, from);
+    if (at === -1 || at + part.length > end) return false;
+    from = at + part.length;
+  }
+  return true;
+}
+
+function matchesRule(rule: PermissionRule, subject: PermissionSubject): boolean {
+  if (!matchesPattern(rule.tool, subject.tool)) return false;
+  return Object.entries(rule.match ?? {}).every(([name, pattern]) => {
+    if (!Object.hasOwn(subject.arguments, name)) return false;
+    const value = subject.arguments[name];
+    return matchesPattern(pattern, typeof value === 'string' ? value : JSON.stringify(value));
+  });
+}
+
+function ruleReason(rule: PermissionRule, tool: string): string {
+  const where = Object.entries(rule.match ?? {}).map(([name, pattern]) => `${name} like "${pattern}"`);
+  const what = where.length === 0 ? tool : `${tool} with ${where.join(' and ')}`;
+  switch (rule.decision) {
+    case 'allow':
+      return `A rule of the profile allows ${what}.`;
+    case 'deny':
+      return `A rule of the profile denies ${what}.`;
+    case 'ask':
+      return `A rule of the profile wants ${what} to be approved.`;
+    default:
+      return assertNever(rule.decision);
+  }
+}
+
+function decideByMode({ mode, sandboxed }: PermissionPolicy, touched: PermissionClass): PermissionDecision {
+  const allowed = { kind: 'allow', reason: `The permission mode ${mode} allows it.` } as const;
+  if (mode === 'full-access') return allowed;
+  switch (touched) {
+    case 'none':
+    case 'read':
+      return allowed;
+    case 'write':
+      return mode === 'workspace-write'
+        ? allowed
+        : { kind: 'deny', reason: 'The permission mode read-only does not let files be written.' };
+    case 'shell':
+      if (mode === 'read-only') {
+        return { kind: 'ask', reason: 'In the permission mode read-only each shell command needs approval.' };
+      }
+      return sandboxed
+        ? allowed
+        : {
+            kind: 'ask',
+            reason: `In the permission mode ${mode} a shell command needs approval where there is no sandbox.`,
+          };
+    case 'network':
+      return { kind: 'ask', reason: `In the permission mode ${mode} network access needs approval.` };
+    default:
+      return assertNever(touched);
+  }
+}

@@ -1,0 +1,347 @@
+/**
+ * The state of a session as far as decisions need it, folded from its log.
+ *
+ * `evolve` is pure and total: the log alone says what is open, what is due and what was spent. Messages are folded
+ * apart (`messages.ts`), so that this state stays small however old the session is.
+ */
+import type { FinishReason } from '../contract/chunks.js';
+import type { BlobBlock } from '../contract/content.js';
+import { type EventData, type EventOf, type SessionEvent } from '../contract/events.js';
+import type { ApprovalId, CallId, QuestionId, RequestId } from '../contract/ids.js';
+import type { SessionStatus } from '../contract/http.js';
+import type { SessionSettings } from '../contract/session.js';
+import { addUsage, ZERO_USAGE, type Usage } from '../contract/usage.js';
+import { EMPTY_INBOX, evolveInbox, inboxWakes, type Inbox } from './inbox.js';
+
+/** One call of the open step's message. A seq is null until that event stands in the log. */
+export interface CallState {
+  readonly index: number;
+  readonly callId: CallId;
+  readonly name: string;
+  readonly arguments: string | BlobBlock;
+  readonly callSeq: number | null;
+  /** The attempts that have a receipt (`tool/started`), in their order. */
+  readonly startedAttempts: readonly number[];
+  readonly resultSeq: number | null;
+}
+
+export interface OpenStep {
+  readonly number: number;
+  /** Attempts of the model call that are settled without a message. */
+  readonly lastAttempt: number;
+  /** Those of them that the provider failed; only they count against the configured attempts. */
+  readonly failedAttempts: number;
+  readonly failure: NonNullable<EventData<'assistant/attempt'>['failure']> | null;
+  readonly retryAt: string | null;
+  /** How many user messages the step has appended. */
+  readonly userMessages: number;
+  readonly message: { readonly seq: number; readonly finish: FinishReason; readonly attempt: number } | null;
+  readonly calls: readonly CallState[];
+  readonly concludesTurn: boolean;
+}
+
+export interface OpenTurn {
+  readonly number: number;
+  /** False from admission until the first `advance` has entered it. */
+  readonly started: boolean;
+  readonly startedAt: string;
+  readonly requestIds: readonly RequestId[];
+  readonly cancel: EventData<'turn/cancel-requested'> | null;
+  readonly steps: number;
+  readonly usage: Usage;
+  /** The text of the last assistant message, in parts: a part that was moved to the blob store is its block. */
+  readonly output: readonly (string | BlobBlock)[];
+  readonly step: OpenStep | null;
+  /** What the turn's prompt chose beyond the session's settings. */
+  readonly choice: { readonly provider?: string | undefined; readonly model?: string | undefined };
+}
+
+export interface PendingApproval {
+  readonly approvalId: ApprovalId;
+  readonly callId: CallId;
+}
+
+export interface SessionState {
+  /** -1 before the first event. */
+  readonly headSeq: number;
+  readonly settings: SessionSettings | null;
+  readonly title: string;
+  readonly inbox: Inbox;
+  /** The last turn that has ended, 0 before the first. */
+  readonly lastTurn: number;
+  readonly openTurn: OpenTurn | null;
+  readonly usage: Usage;
+  readonly system: { readonly seq: number; readonly content: string } | null;
+  /** The last runtime context that the model was shown. */
+  readonly contextSnapshot: string | null;
+  readonly header: EventData<'request/header'> | null;
+  readonly contextWindow: number | null;
+  readonly approvals: readonly PendingApproval[];
+  readonly questions: readonly QuestionId[];
+  /** Versions of files by path, as results of this session observed them last. */
+  readonly observedFiles: Readonly<Record<string, string>>;
+}
+
+export const INITIAL_STATE: SessionState = Object.freeze({
+  headSeq: -1,
+  settings: null,
+  title: '',
+  inbox: EMPTY_INBOX,
+  lastTurn: 0,
+  openTurn: null,
+  usage: ZERO_USAGE,
+  system: null,
+  contextSnapshot: null,
+  header: null,
+  contextWindow: null,
+  approvals: [],
+  questions: [],
+  observedFiles: {},
+});
+
+function newTurn(number: number, at: string): OpenTurn {
+  return {
+    number,
+    started: false,
+    startedAt: at,
+    requestIds: [],
+    cancel: null,
+    steps: 0,
+    usage: ZERO_USAGE,
+    output: [],
+    step: null,
+    choice: {},
+  };
+}
+
+function newStep(number: number): OpenStep {
+  return {
+    number,
+    lastAttempt: 0,
+    failedAttempts: 0,
+    failure: null,
+    retryAt: null,
+    userMessages: 0,
+    message: null,
+    calls: [],
+    concludesTurn: false,
+  };
+}
+
+/** The state after one more event. */
+export function evolve(state: SessionState, event: SessionEvent): SessionState {
+  return { ...state, ...change(state, event), headSeq: event.seq };
+}
+
+/** The state of a whole log, or of `from` and what came after it. */
+export function foldState(events: Iterable<SessionEvent>, from: SessionState = INITIAL_STATE): SessionState {
+  let state = from;
+  for (const event of events) state = evolve(state, event);
+  return state;
+}
+
+function change(state: SessionState, event: SessionEvent): Partial<SessionState> {
+  switch (event.type) {
+    case 'session/created':
+      return { settings: event.data.settings };
+    case 'session/settings':
+      return state.settings === null
+        ? {}
+        : { settings: { ...state.settings, ...definedOnly(event.data.changes) } };
+    case 'approval/policy':
+      return state.settings === null
+        ? {}
+        : { settings: { ...state.settings, permission: event.data.permission } };
+    case 'session/title':
+      return { title: event.data.title };
+    case 'agent/inbox/spliced':
+      return spliced(state, event);
+    case 'turn/start': {
+      const turn = state.openTurn ?? newTurn(event.turn ?? state.lastTurn + 1, event.at);
+      return {
+        openTurn: { ...turn, started: true, startedAt: event.at, requestIds: event.data.requestIds },
+      };
+    }
+    case 'turn/cancel-requested':
+      return inTurn(state, (turn) => ({ ...turn, cancel: turn.cancel ?? event.data }));
+    case 'turn/end': {
+      const lastTurn = event.turn ?? state.openTurn?.number ?? state.lastTurn + 1;
+      // The queue goes on after every kind of end.
+      return {
+        lastTurn,
+        openTurn: inboxWakes(state.inbox) ? newTurn(lastTurn + 1, event.at) : null,
+      };
+    }
+    case 'step/start':
+      return inTurn(state, (turn) => {
+        const number = event.step ?? turn.steps + 1;
+        return { ...turn, steps: number, step: newStep(number) };
+      });
+    case 'step/end':
+      return inTurn(state, (turn) => ({ ...turn, step: null }));
+    case 'system/message':
+      return { system: { seq: event.seq, content: event.data.content } };
+    case 'user/message': {
+      const { source, content } = event.data;
+      return {
+        ...inStep(state, (step) => ({ ...step, userMessages: step.userMessages + 1 })),
+        ...(source.kind === 'context' && source.form === 'snapshot'
+          ? { contextSnapshot: textOf(content) }
+          : {}),
+      };
+    }
+    case 'request/header':
+      return { header: event.data };
+    case 'request/context':
+      return { contextWindow: event.data.contextWindow };
+    case 'assistant/message':
+      return spend(assistantMessage(state, event), event.data.usage);
+    case 'assistant/attempt': {
+      const failed = event.data.outcome === 'failed';
+      const after = inStep(state, (step) => ({
+        ...step,
+        lastAttempt: Math.max(step.lastAttempt, event.data.attempt),
+        failedAttempts: step.failedAttempts + (failed ? 1 : 0),
+        failure: event.data.failure ?? step.failure,
+        retryAt: null,
+      }));
+      return event.data.usage === undefined ? after : spend({ ...state, ...after }, event.data.usage);
+    }
+    case 'llm/retry':
+      return inStep(state, (step) => ({ ...step, retryAt: event.data.retryAt }));
+    case 'tool/call':
+      return inCall(state, event.data.callId, (call) => ({ ...call, callSeq: event.seq }));
+    case 'tool/started':
+      return inCall(state, event.data.callId, (call) => ({
+        ...call,
+        startedAttempts: [...call.startedAttempts, event.data.attempt],
+      }));
+    case 'tool/result':
+      return toolResult(state, event);
+    case 'approval/asked':
+      return {
+        approvals: [...state.approvals, { approvalId: event.data.approvalId, callId: event.data.callId }],
+      };
+    case 'approval/decided':
+      return {
+        approvals: state.approvals.filter(({ approvalId }) => approvalId !== event.data.approvalId),
+      };
+    case 'question/asked':
+      return { questions: [...state.questions, event.data.questionId] };
+    case 'question/answered':
+      return { questions: state.questions.filter((id) => id !== event.data.questionId) };
+    case 'session/forked':
+    case 'session/repaired':
+    case 'todo/write':
+      return {};
+  }
+}
+
+/** Without the keys whose value is undefined: a change that leaves a setting out does not clear it. */
+function definedOnly<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(value).filter(([, entry]) => entry !== undefined)) as never;
+}
+
+function inTurn(state: SessionState, update: (turn: OpenTurn) => OpenTurn): Partial<SessionState> {
+  return state.openTurn === null ? {} : { openTurn: update(state.openTurn) };
+}
+
+function inStep(state: SessionState, update: (step: OpenStep) => OpenStep): Partial<SessionState> {
+  return inTurn(state, (turn) => (turn.step === null ? turn : { ...turn, step: update(turn.step) }));
+}
+
+function inCall(
+  state: SessionState,
+  callId: CallId,
+  update: (call: CallState) => CallState,
+): Partial<SessionState> {
+  return inStep(state, (step) => ({
+    ...step,
+    calls: step.calls.map((call) => (call.callId === callId ? update(call) : call)),
+  }));
+}
+
+function spend(state: SessionState, usage: Usage): Partial<SessionState> {
+  return {
+    ...state,
+    usage: addUsage(state.usage, usage),
+    ...inTurn(state, (turn) => ({ ...turn, usage: addUsage(turn.usage, usage) })),
+  };
+}
+
+function spliced(state: SessionState, event: EventOf<'agent/inbox/spliced'>): Partial<SessionState> {
+  const inbox = evolveInbox(state.inbox, event);
+  if (event.data.outcome === 'claimed') {
+    const claimed = new Set(event.data.removed);
+    const chosen = [...state.inbox.nextStep, ...state.inbox.nextTurn].findLast(
+      (entry) => claimed.has(entry.itemId) && (entry.provider !== undefined || entry.model !== undefined),
+    );
+    if (chosen === undefined) return { inbox };
+    const choice = { provider: chosen.provider, model: chosen.model };
+    return { inbox, ...inTurn(state, (turn) => ({ ...turn, choice })) };
+  }
+  // Admission opens a turn by the same event that stores the prompt, so the log alone says which turn is due.
+  const wakes = event.data.inserted?.some((item) => item.wakes) === true;
+  return state.openTurn === null && wakes
+    ? { inbox, openTurn: newTurn(state.lastTurn + 1, event.at) }
+    : { inbox };
+}
+
+function assistantMessage(state: SessionState, event: EventOf<'assistant/message'>): SessionState {
+  const calls: CallState[] = [];
+  for (const block of event.data.content) {
+    if (block.type !== 'tool-call') continue;
+    calls.push({
+      index: calls.length,
+      callId: block.callId,
+      name: block.name,
+      arguments: block.arguments,
+      callSeq: null,
+      startedAttempts: [],
+      resultSeq: null,
+    });
+  }
+  const message = { seq: event.seq, finish: event.data.finish, attempt: event.data.attempt };
+  const output = outputOf(event.data.content);
+  const inStepNow = inStep(state, (step) => ({ ...step, message, calls, retryAt: null }));
+  const after = { ...state, ...inStepNow };
+  return { ...after, ...inTurn(after, (turn) => ({ ...turn, output })) };
+}
+
+function toolResult(state: SessionState, event: EventOf<'tool/result'>): Partial<SessionState> {
+  const { callId, meta } = event.data;
+  const after = { ...state, ...inCall(state, callId, (call) => ({ ...call, resultSeq: event.seq })) };
+  const observed = meta?.observed ?? [];
+  return {
+    ...(meta?.concludesTurn === true
+      ? inStep(after, (step) => ({ ...step, concludesTurn: true }))
+      : { openTurn: after.openTurn }),
+    ...(observed.length === 0
+      ? {}
+      : {
+          observedFiles: {
+            ...state.observedFiles,
+            ...Object.fromEntries(observed.map(({ path, version }) => [path, version])),
+          },
+        }),
+  };
+}
+
+function outputOf(content: EventData<'assistant/message'>['content']): (string | BlobBlock)[] {
+  return content.flatMap<string | BlobBlock>((block) =>
+    block.type === 'text' ? [block.text] : block.type === 'blob' ? [block] : [],
+  );
+}
+
+function textOf(content: EventData<'user/message'>['content']): string {
+  return content.map((block) => (block.type === 'text' ? block.text : '')).join('');
+}
+
+/** What the session is doing, in the words of the API. */
+export function sessionStatus(state: SessionState): SessionStatus {
+  const turn = state.openTurn;
+  if (turn === null) return 'idle';
+  if (turn.cancel !== null) return 'cancelling';
+  if (state.approvals.length > 0 || state.questions.length > 0) return 'waiting-approval';
+  return turn.step?.retryAt == null ? 'running' : 'retrying';
+}

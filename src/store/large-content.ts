@@ -1,0 +1,106 @@
+/**
+ * Moves large content of an event to the blob store and back: the event keeps a preview and the digest.
+ *
+ * Owns which strings may move: texts of content blocks, raw arguments and the output of a turn.
+ */
+import { MAX_INLINE_BYTES, type BlobBlock, type InputBlock } from '../contract/content.js';
+import type { NewEvent } from '../contract/events.js';
+import type { Sha256 } from '../contract/ids.js';
+import { previewOf } from '../core/preview.js';
+
+type SaveBlob = (bytes: Uint8Array, mediaType: string) => Promise<Sha256>;
+
+const TEXT = 'text/plain; charset=utf-8';
+const JSON_TEXT = 'application/json';
+
+/** The event with every string over {@link MAX_INLINE_BYTES} moved to the blob store. */
+export async function moveLargeContent(event: NewEvent, saveBlob: SaveBlob): Promise<NewEvent> {
+  // A string has at most as many code units as bytes, and at least a third; most events end here.
+  if (!mayBeLarge(event)) return event;
+  const move = (text: string, mediaType: string) => toBlob(text, mediaType, saveBlob);
+  const moveContent = <B extends { readonly type: string }>(content: readonly B[]) =>
+    Promise.all(content.map((block) => moveBlock(block, move)));
+  switch (event.type) {
+    case 'agent/inbox/spliced': {
+      const inserted = await Promise.all(
+        (event.data.inserted ?? []).map(async (item) => ({
+          ...item,
+          content: await moveContent(item.content),
+        })),
+      );
+      return { ...event, data: { ...event.data, inserted } };
+    }
+    case 'user/message':
+      return { ...event, data: { ...event.data, content: await moveContent(event.data.content) } };
+    case 'assistant/message':
+      return { ...event, data: { ...event.data, content: await moveContent(event.data.content) } };
+    case 'tool/result':
+      return { ...event, data: { ...event.data, content: await moveContent(event.data.content) } };
+    case 'tool/call':
+      return {
+        ...event,
+        data: { ...event.data, arguments: await moveString(event.data.arguments, JSON_TEXT, move) },
+      };
+    case 'approval/asked':
+      return {
+        ...event,
+        data: { ...event.data, arguments: await moveString(event.data.arguments, JSON_TEXT, move) },
+      };
+    case 'turn/end':
+      return event.data.output === undefined
+        ? event
+        : { ...event, data: { ...event.data, output: await moveString(event.data.output, TEXT, move) } };
+    default:
+      return event;
+  }
+}
+
+/** The text that a moved string had. */
+export function textOfBlob(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes);
+}
+
+type Move = (text: string, mediaType: string) => Promise<string | BlobBlock>;
+
+async function moveString(
+  value: string | BlobBlock,
+  mediaType: string,
+  move: Move,
+): Promise<string | BlobBlock> {
+  return typeof value === 'string' ? move(value, mediaType) : value;
+}
+
+async function moveBlock<B extends { readonly type: string }>(block: B, move: Move): Promise<B> {
+  const known: { readonly type: string } = block;
+  if (isTextBlock(known)) {
+    const moved = await move(known.text, TEXT);
+    return typeof moved === 'string' ? block : (moved as InputBlock as unknown as B);
+  }
+  if (isCallBlock(known)) {
+    const moved = await moveString(known.arguments, JSON_TEXT, move);
+    return { ...block, arguments: moved };
+  }
+  return block;
+}
+
+function isTextBlock(block: { readonly type: string }): block is { type: 'text'; text: string } {
+  return block.type === 'text';
+}
+
+function isCallBlock(block: {
+  readonly type: string;
+}): block is { type: 'tool-call'; arguments: string | BlobBlock } {
+  return block.type === 'tool-call';
+}
+
+async function toBlob(text: string, mediaType: string, saveBlob: SaveBlob): Promise<string | BlobBlock> {
+  if (text.length * 3 <= MAX_INLINE_BYTES) return text;
+  const bytes = new TextEncoder().encode(text);
+  if (bytes.byteLength <= MAX_INLINE_BYTES) return text;
+  const sha256 = await saveBlob(bytes, mediaType);
+  return { type: 'blob', sha256, bytes: bytes.byteLength, mediaType, ...previewOf(text) };
+}
+
+function mayBeLarge(event: NewEvent): boolean {
+  return JSON.stringify(event.data).length * 3 > MAX_INLINE_BYTES;
+}

@@ -1,0 +1,281 @@
+/**
+ * The session log's interface: what every backend promises, proved by one contract suite (`test/contract`).
+ *
+ * Owns durability, order, idempotence, fencing and notification. What an event means is decided in `core/`; when to
+ * append which is decided by `admission.ts` and the activities.
+ */
+import type { Chunk, Frame } from '../contract/chunks.js';
+import type { InputBlock } from '../contract/content.js';
+import type { EventType, NewEvent, SessionEvent } from '../contract/events.js';
+import type { TurnRun } from '../contract/agent-turn.js';
+import type { ToolResultCode } from '../contract/failures.js';
+import type { ItemId, RequestId, SessionId, SessionUid, Sha256 } from '../contract/ids.js';
+import type { SessionStatus } from '../contract/http.js';
+import type { SessionSettings } from '../contract/session.js';
+import type { TurnEndReason } from '../contract/turn-end.js';
+import type { Usage } from '../contract/usage.js';
+import type { BlobBlock } from '../contract/content.js';
+import type { SessionState } from '../core/session-state.js';
+
+/** The row of a session: its identity and the projection that lists are made from. */
+export interface SessionRecord {
+  readonly uid: SessionUid;
+  readonly id: SessionId;
+  readonly tenant: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  /** The open turn's number, also before it is entered; null while the session is idle. */
+  readonly openTurn: number | null;
+  readonly headSeq: number;
+  readonly status: SessionStatus;
+}
+
+/** The row of a turn. For an open turn the state says more (`SessionState.openTurn`). */
+export interface TurnRecord {
+  readonly uid: SessionUid;
+  readonly sessionId: SessionId;
+  readonly turn: number;
+  readonly ended: boolean;
+  readonly requestIds: readonly RequestId[];
+  readonly startedAt: string;
+  readonly endedAt?: string;
+  readonly reason?: TurnEndReason;
+  readonly output?: string | BlobBlock;
+  readonly usage: Usage;
+  readonly steps: number;
+}
+
+/** An open turn, for the sweeper: `updatedAt` is when its session's log last grew. */
+export interface OpenTurnRecord {
+  readonly uid: SessionUid;
+  readonly sessionId: SessionId;
+  readonly turn: number;
+  readonly updatedAt: string;
+  readonly cancelRequested: boolean;
+}
+
+/** One attempt at a model call (`call` absent) or at a tool call. */
+export interface AttemptRef {
+  readonly turn: number;
+  readonly step: number;
+  readonly call?: number;
+  readonly attempt: number;
+}
+
+/** Who makes an attempt: the workflow run, its activity and the engine's count of tries. */
+export interface AttemptOwner {
+  readonly run: TurnRun;
+  readonly activityId: string;
+  readonly engineAttempt: number;
+}
+
+/** A tool result that waits for its place in the order. */
+export interface StagedResult {
+  readonly index: number;
+  readonly content: readonly InputBlock[];
+  readonly isError: boolean;
+  readonly error?: { readonly name: string; readonly code: ToolResultCode };
+  readonly meta?: Readonly<Record<string, unknown>>;
+  readonly contexts: readonly (readonly InputBlock[])[];
+  readonly durationMs: number;
+}
+
+/** A claimed request id: what its first use was answered with. */
+export interface RequestRecord {
+  readonly uid: SessionUid;
+  readonly bodySha256: string;
+  readonly itemId: ItemId;
+  /** The seq before the prompt's own events. */
+  readonly cursorSeq: number;
+  /** The turn that took the prompt, from its `turn/start` on. */
+  readonly turn: number | null;
+}
+
+export interface StoredBlob {
+  readonly bytes: Uint8Array;
+  readonly mediaType: string;
+}
+
+/** The answer to a request for an attempt. */
+export type AttemptGrant =
+  | {
+      readonly kind: 'granted';
+      readonly attempt: number;
+      /** The attempts of the same call that were given up by this one: their worker is gone or away. */
+      readonly lost: readonly number[];
+    }
+  | { readonly kind: 'superseded' };
+
+/**
+ * One transaction on one session: everything in it commits together or not at all, alone of its session.
+ * What was appended is in `state` at once. Inside of it only these methods may be called, never the store's own: a
+ * backend may have one connection.
+ */
+export interface LogTransaction {
+  readonly state: SessionState;
+  readonly record: SessionRecord;
+  /** The time of the transaction, ISO 8601. */
+  readonly at: string;
+  /**
+   * Appends facts and returns them as they stand. One whose key is known is not appended again: the event that stands
+   * there is returned in its place.
+   *
+   * @throws `StoreError` with code `INVALID_EVENT` for data that the catalogue does not allow.
+   */
+  append(events: readonly NewEvent[]): Promise<readonly SessionEvent[]>;
+  /** Whether the run owns the turn; a run that was started later takes it over. */
+  claimTurn(turn: number, run: TurnRun): Promise<boolean>;
+  /** Allots the next attempt of a call to an owner, or refuses one that came too late. The same owner gets its own again. */
+  openAttempt(place: Omit<AttemptRef, 'attempt'>, owner: AttemptOwner): Promise<AttemptGrant>;
+  /** Ends an attempt, or refuses with `StoreError` `ATTEMPT_FENCED` where it is not the one that runs. */
+  closeAttempt(ref: AttemptRef): Promise<void>;
+  /** The attempts of a step that run, model and tools. `step/end` fences them all. */
+  runningAttempts(turn: number, step: number): Promise<readonly AttemptRef[]>;
+  stage(turn: number, step: number, result: StagedResult): Promise<void>;
+  staged(turn: number, step: number): Promise<readonly StagedResult[]>;
+  /** Puts bytes into the blob store; the same bytes twice are one blob. */
+  saveBlob(bytes: Uint8Array, mediaType: string): Promise<Sha256>;
+  readBlob(sha256: Sha256): Promise<StoredBlob | undefined>;
+  findRequest(scope: string, requestId: RequestId): Promise<RequestRecord | undefined>;
+  claimRequest(
+    scope: string,
+    requestId: RequestId,
+    request: Omit<RequestRecord, 'uid' | 'turn'>,
+  ): Promise<void>;
+  /** The live frames of an attempt, in order. */
+  frames(ref: AttemptRef): Promise<readonly Frame[]>;
+}
+
+/** What a watcher is told: that something was committed, never the content. */
+export type StoreNotice =
+  | { readonly kind: 'events'; readonly uid: SessionUid; readonly headSeq: number }
+  | { readonly kind: 'frames'; readonly uid: SessionUid; readonly frame: number }
+  | { readonly kind: 'deleted'; readonly uid: SessionUid };
+
+/** What a follower reads in one go: a consistent cut of the log's tail. */
+export interface TailPage {
+  /** Events after `seq`, ascending, at most `limit`. */
+  readonly events: readonly SessionEvent[];
+  /**
+   * Frames after `frame` of attempts that have not settled, ascending, each with the seq that the log had when it was
+   * stored. Empty where `events` does not reach the head.
+   */
+  readonly frames: readonly { readonly seq: number; readonly frame: Frame }[];
+  readonly headSeq: number;
+  /** The highest frame number of the session, 0 before the first. */
+  readonly headFrame: number;
+}
+
+export interface EventPageQuery {
+  /** Exclusive; -1 is from the start. */
+  readonly after?: number;
+  /** Exclusive; the last `limit` events before it. */
+  readonly before?: number;
+  readonly limit: number;
+  readonly types?: readonly EventType[];
+  readonly turn?: number;
+}
+
+export interface CreateSession {
+  readonly tenant: string;
+  readonly id: SessionId;
+  readonly uid: SessionUid;
+  readonly settings: SessionSettings;
+  readonly title?: string;
+  /** The digest of the request body, which tells a repeated creation from a conflicting one. */
+  readonly bodySha256: string;
+}
+
+export interface SessionStore {
+  readonly kind: 'sqlite' | 'postgres';
+
+  /**
+   * Creates a session with its `session/created`, or returns the one that stands there.
+   *
+   * @throws `StoreError` `SESSION_CONFLICT` where the id is taken with another body.
+   */
+  createSession(
+    session: CreateSession,
+  ): Promise<{ readonly record: SessionRecord; readonly created: boolean }>;
+  findSession(tenant: string, id: SessionId): Promise<SessionRecord | undefined>;
+  findSessionByUid(uid: SessionUid): Promise<SessionRecord | undefined>;
+  /** Newest first. `before` is the `uid` of the last one of the page before. */
+  listSessions(query: {
+    readonly tenant: string;
+    readonly limit: number;
+    readonly before?: string;
+    readonly status?: SessionStatus;
+  }): Promise<readonly SessionRecord[]>;
+  /** Deletes the session with all its data; false where there was none. */
+  deleteSession(uid: SessionUid): Promise<boolean>;
+
+  /**
+   * Runs `work` in one transaction on the session and notifies after the commit.
+   *
+   * @throws `StoreError` `SESSION_NOT_FOUND`, or what `work` throws, with nothing committed.
+   */
+  transact<T>(uid: SessionUid, work: (transaction: LogTransaction) => Promise<T>): Promise<T>;
+  /** The state as of the last commit. @throws `StoreError` `SESSION_NOT_FOUND`. */
+  readState(uid: SessionUid): Promise<SessionState>;
+  readEvents(uid: SessionUid, query: EventPageQuery): Promise<readonly SessionEvent[]>;
+  readTail(
+    uid: SessionUid,
+    cursor: { readonly seq: number; readonly frame: number; readonly limit: number },
+  ): Promise<TailPage>;
+
+  findTurn(uid: SessionUid, turn: number): Promise<TurnRecord | undefined>;
+  /** Newest first; `before` is a turn number. */
+  listTurns(
+    uid: SessionUid,
+    query: { readonly limit: number; readonly before?: number },
+  ): Promise<readonly TurnRecord[]>;
+  /** The open turns whose session's log has not grown since `quietSince` (ISO 8601). */
+  openTurns(quietSince: string): Promise<readonly OpenTurnRecord[]>;
+
+  /**
+   * Stores chunks of a running attempt as one frame and notifies. Returns the frame's number.
+   *
+   * @throws `StoreError` `ATTEMPT_FENCED` where the attempt does not run any more.
+   */
+  appendFrame(
+    uid: SessionUid,
+    ref: AttemptRef,
+    frame: { readonly index: number; readonly chunks: readonly Chunk[] },
+  ): Promise<number>;
+  /** Drops the frames of the turn's steps up to and with `step`. */
+  dropFrames(uid: SessionUid, turn: number, step: number): Promise<void>;
+
+  saveBlob(uid: SessionUid, bytes: Uint8Array, mediaType: string): Promise<Sha256>;
+  readBlob(uid: SessionUid, sha256: Sha256): Promise<StoredBlob | undefined>;
+
+  findRequest(scope: string, requestId: RequestId): Promise<RequestRecord | undefined>;
+
+  /** Calls `listener` after each commit on the session (all sessions for null), until the returned function is called. */
+  watch(uid: SessionUid | null, listener: (notice: StoreNotice) => void): () => void;
+
+  /** Whether the store answers. */
+  ping(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+export type StoreErrorCode =
+  | 'SESSION_NOT_FOUND'
+  | 'SESSION_CONFLICT'
+  | 'INVALID_EVENT'
+  | 'ATTEMPT_FENCED'
+  | 'LOG_CORRUPT'
+  | 'LOG_UNSUPPORTED'
+  | 'SCHEMA_TOO_NEW'
+  | 'STORE_UNAVAILABLE';
+
+/** An error of the store, routed by `code`. */
+export class StoreError extends Error {
+  override readonly name = 'StoreError';
+  constructor(
+    readonly code: StoreErrorCode,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}

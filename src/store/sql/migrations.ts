@@ -1,0 +1,165 @@
+/**
+ * The versions of the schema, in order; each runs once, in a transaction. A database that has a version which this
+ * build does not know is refused.
+ */
+import { sql, Migrator, type Kysely, type Migration } from 'kysely';
+import { StoreError } from '../session-store.js';
+
+const LOG_MIGRATIONS: Record<string, Migration> = {
+  '0001-session-log': {
+    async up(db) {
+      await db.schema
+        .createTable('sessions')
+        .addColumn('uid', 'text', (column) => column.primaryKey())
+        .addColumn('id', 'text', (column) => column.notNull())
+        .addColumn('tenant', 'text', (column) => column.notNull())
+        .addColumn('body_sha256', 'text', (column) => column.notNull())
+        .addColumn('created_at', 'text', (column) => column.notNull())
+        .addColumn('updated_at', 'text', (column) => column.notNull())
+        .addColumn('open_turn', 'integer')
+        .addColumn('cancel_requested', 'integer', (column) => column.notNull().defaultTo(0))
+        .addColumn('status', 'text', (column) => column.notNull())
+        .addColumn('head_seq', 'integer', (column) => column.notNull())
+        .addUniqueConstraint('sessions_by_id', ['tenant', 'id'])
+        .execute();
+      await sql`create index sessions_open on sessions (updated_at) where open_turn is not null`.execute(db);
+      await db.schema
+        .createTable('events')
+        .addColumn('session_uid', 'text', (column) => column.notNull())
+        .addColumn('seq', 'integer', (column) => column.notNull())
+        .addColumn('type', 'text', (column) => column.notNull())
+        .addColumn('turn', 'integer')
+        .addColumn('step', 'integer')
+        .addColumn('key', 'text')
+        .addColumn('at', 'text', (column) => column.notNull())
+        .addColumn('envelope', 'text')
+        .addColumn('data', 'text', (column) => column.notNull())
+        .addPrimaryKeyConstraint('events_by_seq', ['session_uid', 'seq'])
+        .execute();
+      await sql`create unique index events_by_key on events (session_uid, key) where key is not null`.execute(
+        db,
+      );
+      await db.schema
+        .createTable('turns')
+        .addColumn('session_uid', 'text', (column) => column.notNull())
+        .addColumn('turn', 'integer', (column) => column.notNull())
+        .addColumn('started_at', 'text', (column) => column.notNull())
+        .addColumn('ended_at', 'text')
+        .addColumn('owner_run_id', 'text')
+        .addColumn('owner_started_at', 'bigint')
+        .addColumn('request_ids', 'text', (column) => column.notNull())
+        .addColumn('summary', 'text')
+        .addPrimaryKeyConstraint('turns_by_number', ['session_uid', 'turn'])
+        .execute();
+      await db.schema
+        .createTable('attempts')
+        .addColumn('session_uid', 'text', (column) => column.notNull())
+        .addColumn('turn', 'integer', (column) => column.notNull())
+        .addColumn('step', 'integer', (column) => column.notNull())
+        .addColumn('call', 'integer', (column) => column.notNull())
+        .addColumn('attempt', 'integer', (column) => column.notNull())
+        .addColumn('run_id', 'text', (column) => column.notNull())
+        .addColumn('activity_id', 'text', (column) => column.notNull())
+        .addColumn('engine_attempt', 'integer', (column) => column.notNull())
+        .addColumn('state', 'text', (column) => column.notNull())
+        .addPrimaryKeyConstraint('attempts_by_place', ['session_uid', 'turn', 'step', 'call', 'attempt'])
+        .execute();
+      await db.schema
+        .createTable('staged')
+        .addColumn('session_uid', 'text', (column) => column.notNull())
+        .addColumn('turn', 'integer', (column) => column.notNull())
+        .addColumn('step', 'integer', (column) => column.notNull())
+        .addColumn('call', 'integer', (column) => column.notNull())
+        .addColumn('data', 'text', (column) => column.notNull())
+        .addPrimaryKeyConstraint('staged_by_place', ['session_uid', 'turn', 'step', 'call'])
+        .execute();
+      await db.schema
+        .createTable('requests')
+        .addColumn('scope', 'text', (column) => column.notNull())
+        .addColumn('request_id', 'text', (column) => column.notNull())
+        .addColumn('session_uid', 'text', (column) => column.notNull())
+        .addColumn('body_sha256', 'text', (column) => column.notNull())
+        .addColumn('item_id', 'text', (column) => column.notNull())
+        .addColumn('cursor_seq', 'integer', (column) => column.notNull())
+        .addColumn('turn', 'integer')
+        .addPrimaryKeyConstraint('requests_by_id', ['scope', 'request_id'])
+        .execute();
+      await db.schema
+        .createIndex('requests_by_session')
+        .on('requests')
+        .columns(['session_uid', 'request_id'])
+        .execute();
+      await db.schema
+        .createTable('blobs')
+        .addColumn('session_uid', 'text', (column) => column.notNull())
+        .addColumn('sha256', 'text', (column) => column.notNull())
+        .addColumn('media_type', 'text', (column) => column.notNull())
+        .addColumn('bytes', 'blob', (column) => column.notNull())
+        .addPrimaryKeyConstraint('blobs_by_digest', ['session_uid', 'sha256'])
+        .execute();
+    },
+  },
+};
+
+const FRAME_MIGRATIONS: Record<string, Migration> = {
+  '0001-frames': {
+    async up(db) {
+      await db.schema
+        .createTable('frame_heads')
+        .addColumn('session_uid', 'text', (column) => column.primaryKey())
+        .addColumn('frame', 'integer', (column) => column.notNull().defaultTo(0))
+        .execute();
+      await db.schema
+        .createTable('frames')
+        .addColumn('session_uid', 'text', (column) => column.notNull())
+        .addColumn('frame', 'integer', (column) => column.notNull())
+        .addColumn('seq', 'integer', (column) => column.notNull())
+        .addColumn('turn', 'integer', (column) => column.notNull())
+        .addColumn('step', 'integer', (column) => column.notNull())
+        .addColumn('call', 'integer', (column) => column.notNull())
+        .addColumn('attempt', 'integer', (column) => column.notNull())
+        .addColumn('chunk_index', 'integer', (column) => column.notNull())
+        .addColumn('chunks', 'text', (column) => column.notNull())
+        .addPrimaryKeyConstraint('frames_by_number', ['session_uid', 'frame'])
+        .execute();
+    },
+  },
+};
+
+/** Brings a database of session logs to this build's version. @throws `StoreError` `SCHEMA_TOO_NEW`. */
+export async function migrateLog<T>(db: Kysely<T>): Promise<void> {
+  await migrate(db, LOG_MIGRATIONS, 'log_migration');
+}
+
+/** Brings a database of frames to this build's version. @throws `StoreError` `SCHEMA_TOO_NEW`. */
+export async function migrateFrames<T>(db: Kysely<T>): Promise<void> {
+  await migrate(db, FRAME_MIGRATIONS, 'frame_migration');
+}
+
+async function migrate<T>(
+  db: Kysely<T>,
+  migrations: Record<string, Migration>,
+  table: string,
+): Promise<void> {
+  const migrator = new Migrator({
+    db,
+    provider: { getMigrations: () => Promise.resolve(migrations) },
+    migrationTableName: table,
+    migrationLockTableName: `${table}_lock`,
+  });
+  const applied = await sql<{ name: string }>`select name from ${sql.table(table)}`
+    .execute(db)
+    .then(({ rows }) => rows.map(({ name }) => name))
+    // The table does not exist before the first migration.
+    .catch(() => []);
+  const unknown = applied.filter((name) => !Object.hasOwn(migrations, name));
+  if (unknown.length > 0) {
+    throw new StoreError(
+      'SCHEMA_TOO_NEW',
+      `The database was made by a newer version of Turnkeeper (it has ${unknown.join(', ')}). ` +
+        'Start that version, or restore a backup from before the upgrade.',
+    );
+  }
+  const { error } = await migrator.migrateToLatest();
+  if (error !== undefined) throw error instanceof Error ? error : new Error('The migration failed.');
+}

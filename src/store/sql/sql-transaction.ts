@@ -1,0 +1,306 @@
+/**
+ * One transaction on one session's log: appends, their projections, attempts, staged results and request ids.
+ *
+ * Owns that seq is contiguous, that a known key is not appended again, and that projections never lag behind the log.
+ * Commit, notification and the cache of states are the store's.
+ */
+import { createHash } from 'node:crypto';
+import type { Kysely, Transaction } from 'kysely';
+import type { TurnRun } from '../../contract/agent-turn.js';
+import type { Frame } from '../../contract/chunks.js';
+import { EVENT_SCHEMAS, type NewEvent, type SessionEvent } from '../../contract/events.js';
+import type { RequestId, Sha256 } from '../../contract/ids.js';
+import { evolve, sessionStatus, type OpenTurn, type SessionState } from '../../core/session-state.js';
+import { moveLargeContent } from '../large-content.js';
+import {
+  StoreError,
+  type AttemptGrant,
+  type AttemptOwner,
+  type AttemptRef,
+  type LogTransaction,
+  type RequestRecord,
+  type SessionRecord,
+  type StagedResult,
+  type StoredBlob,
+} from '../session-store.js';
+import { claimTurn, closeAttempt, openAttempt, runningAttempts } from './attempts.js';
+import { eventOfRow, rowOfEvent, type TurnSummary } from './rows.js';
+import type { LogTables } from './schema.js';
+
+export class SqlTransaction implements LogTransaction {
+  #state: SessionState;
+
+  constructor(
+    private readonly db: Transaction<LogTables>,
+    readonly record: SessionRecord,
+    state: SessionState,
+    private readonly outside: {
+      readonly at: string;
+      readonly frames: (ref: AttemptRef) => Promise<readonly Frame[]>;
+    },
+  ) {
+    this.#state = state;
+  }
+
+  get state(): SessionState {
+    return this.#state;
+  }
+
+  get at(): string {
+    return this.outside.at;
+  }
+
+  async append(events: readonly NewEvent[]): Promise<readonly SessionEvent[]> {
+    const standing = await this.#standing(events);
+    const result: SessionEvent[] = [];
+    const rows: ReturnType<typeof rowOfEvent>[] = [];
+    const before = this.#state;
+    const added: SessionEvent[] = [];
+    for (const candidate of events) {
+      const known = candidate.key === undefined ? undefined : standing.get(candidate.key);
+      if (known !== undefined) {
+        result.push(known);
+        continue;
+      }
+      const event = await moveLargeContent(validated(candidate), (bytes, mediaType) =>
+        this.saveBlob(bytes, mediaType),
+      );
+      const { key, ...body } = event;
+      const stored = {
+        sessionId: this.record.id,
+        seq: this.#state.headSeq + 1,
+        at: this.at,
+        ...body,
+      } as SessionEvent;
+      rows.push(rowOfEvent(event, { uid: this.record.uid, seq: stored.seq, at: this.at }));
+      if (key !== undefined) standing.set(key, stored);
+      this.#state = evolve(this.#state, stored);
+      added.push(stored);
+      result.push(stored);
+    }
+    if (rows.length > 0) {
+      await this.db.insertInto('events').values(rows).execute();
+      await this.#project(before, added);
+    }
+    return result;
+  }
+
+  /** The events that stand under the keys of the candidates. */
+  async #standing(events: readonly NewEvent[]): Promise<Map<string, SessionEvent>> {
+    const keys = events.flatMap(({ key }) => (key === undefined ? [] : [key]));
+    if (keys.length === 0) return new Map();
+    const rows = await this.db
+      .selectFrom('events')
+      .selectAll()
+      .where('session_uid', '=', this.record.uid)
+      .where('key', 'in', keys)
+      .execute();
+    return new Map(rows.map((row) => [row.key ?? '', eventOfRow(this.record.id, row)]));
+  }
+
+  async #project(before: SessionState, added: readonly SessionEvent[]): Promise<void> {
+    const state = this.#state;
+    await this.db
+      .updateTable('sessions')
+      .set({
+        head_seq: state.headSeq,
+        updated_at: this.at,
+        open_turn: state.openTurn?.number ?? null,
+        cancel_requested: state.openTurn?.cancel == null ? 0 : 1,
+        status: sessionStatus(state),
+      })
+      .where('uid', '=', this.record.uid)
+      .execute();
+    for (const event of added) {
+      if (event.type === 'turn/start') await this.#turnStarted(event.turn ?? 0, event.data.requestIds);
+      if (event.type === 'turn/end') {
+        const { reason, output, usage, steps } = event.data;
+        await this.#turnEnded(event.turn ?? 0, {
+          reason,
+          ...(output === undefined ? {} : { output }),
+          usage,
+          steps,
+        });
+      }
+      if (event.type === 'step/end') await this.#stepEnded(event.turn ?? 0, event.step ?? 0);
+    }
+    const opened = state.openTurn;
+    if (opened !== null && opened.number !== before.openTurn?.number) await this.#turnOpened(opened);
+  }
+
+  async #turnOpened(turn: OpenTurn): Promise<void> {
+    await this.db
+      .insertInto('turns')
+      .values({
+        session_uid: this.record.uid,
+        turn: turn.number,
+        started_at: turn.startedAt,
+        ended_at: null,
+        owner_run_id: null,
+        owner_started_at: null,
+        request_ids: JSON.stringify(turn.requestIds),
+        summary: null,
+      })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+  }
+
+  async #turnStarted(turn: number, requestIds: readonly RequestId[]): Promise<void> {
+    await this.db
+      .updateTable('turns')
+      .set({ started_at: this.at, request_ids: JSON.stringify(requestIds) })
+      .where('session_uid', '=', this.record.uid)
+      .where('turn', '=', turn)
+      .execute();
+    if (requestIds.length === 0) return;
+    await this.db
+      .updateTable('requests')
+      .set({ turn })
+      .where('session_uid', '=', this.record.uid)
+      .where('request_id', 'in', requestIds)
+      .execute();
+  }
+
+  async #turnEnded(turn: number, summary: TurnSummary): Promise<void> {
+    await this.db
+      .updateTable('turns')
+      .set({ ended_at: this.at, summary: JSON.stringify(summary) })
+      .where('session_uid', '=', this.record.uid)
+      .where('turn', '=', turn)
+      .execute();
+  }
+
+  /** A step that has ended needs neither its attempts nor its staged results: no attempt of it can be opened again. */
+  async #stepEnded(turn: number, step: number): Promise<void> {
+    for (const table of ['attempts', 'staged'] as const) {
+      await this.db
+        .deleteFrom(table)
+        .where('session_uid', '=', this.record.uid)
+        .where('turn', '=', turn)
+        .where('step', '=', step)
+        .execute();
+    }
+  }
+
+  async claimTurn(turn: number, run: TurnRun): Promise<boolean> {
+    return claimTurn(this.db, this.record.uid, turn, run);
+  }
+
+  async openAttempt(place: Omit<AttemptRef, 'attempt'>, owner: AttemptOwner): Promise<AttemptGrant> {
+    return openAttempt(this.db, this.#state, { uid: this.record.uid, place, owner });
+  }
+
+  async closeAttempt(ref: AttemptRef): Promise<void> {
+    await closeAttempt(this.db, this.record.uid, ref);
+  }
+
+  async runningAttempts(turn: number, step: number): Promise<readonly AttemptRef[]> {
+    return runningAttempts(this.db, this.record.uid, turn, step);
+  }
+
+  async stage(turn: number, step: number, result: StagedResult): Promise<void> {
+    await this.db
+      .insertInto('staged')
+      .values({
+        session_uid: this.record.uid,
+        turn,
+        step,
+        call: result.index,
+        data: JSON.stringify(result),
+      })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+  }
+
+  async staged(turn: number, step: number): Promise<readonly StagedResult[]> {
+    const rows = await this.db
+      .selectFrom('staged')
+      .select('data')
+      .where('session_uid', '=', this.record.uid)
+      .where('turn', '=', turn)
+      .where('step', '=', step)
+      .orderBy('call')
+      .execute();
+    return rows.map(({ data }) => JSON.parse(data) as StagedResult);
+  }
+
+  async saveBlob(bytes: Uint8Array, mediaType: string): Promise<Sha256> {
+    const sha256 = createHash('sha256').update(bytes).digest('hex') as Sha256;
+    await this.db
+      .insertInto('blobs')
+      .values({ session_uid: this.record.uid, sha256, media_type: mediaType, bytes })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+    return sha256;
+  }
+
+  async readBlob(sha256: Sha256): Promise<StoredBlob | undefined> {
+    const row = await this.db
+      .selectFrom('blobs')
+      .select(['bytes', 'media_type'])
+      .where('session_uid', '=', this.record.uid)
+      .where('sha256', '=', sha256)
+      .executeTakeFirst();
+    return row === undefined ? undefined : { bytes: row.bytes, mediaType: row.media_type };
+  }
+
+  async findRequest(scope: string, requestId: RequestId): Promise<RequestRecord | undefined> {
+    return findRequest(this.db, scope, requestId);
+  }
+
+  async claimRequest(
+    scope: string,
+    requestId: RequestId,
+    request: Omit<RequestRecord, 'uid' | 'turn'>,
+  ): Promise<void> {
+    await this.db
+      .insertInto('requests')
+      .values({
+        scope,
+        request_id: requestId,
+        session_uid: this.record.uid,
+        body_sha256: request.bodySha256,
+        item_id: request.itemId,
+        cursor_seq: request.cursorSeq,
+        turn: null,
+      })
+      .execute();
+  }
+
+  async frames(ref: AttemptRef): Promise<readonly Frame[]> {
+    return this.outside.frames(ref);
+  }
+}
+
+/** The claimed request id, if it is. */
+export async function findRequest(
+  db: Kysely<LogTables>,
+  scope: string,
+  requestId: RequestId,
+): Promise<RequestRecord | undefined> {
+  const row = await db
+    .selectFrom('requests')
+    .selectAll()
+    .where('scope', '=', scope)
+    .where('request_id', '=', requestId)
+    .executeTakeFirst();
+  return row === undefined
+    ? undefined
+    : {
+        uid: row.session_uid,
+        bodySha256: row.body_sha256,
+        itemId: row.item_id,
+        cursorSeq: row.cursor_seq,
+        turn: row.turn,
+      };
+}
+
+function validated(event: NewEvent): NewEvent {
+  const parsed = EVENT_SCHEMAS[event.type].safeParse(event.data);
+  if (parsed.success) return { ...event, data: parsed.data } as NewEvent;
+  const issue = parsed.error.issues[0];
+  throw new StoreError(
+    'INVALID_EVENT',
+    `An event ${event.type} does not fit the catalogue: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`,
+  );
+}

@@ -1,0 +1,77 @@
+/**
+ * The SQLite backend: the embedded default, for one process.
+ *
+ * The log commits with `synchronous=FULL`: what was accepted survives a power cut. Frames have a database file of their
+ * own with `synchronous=NORMAL`, so that they never wait for the log's full sync.
+ */
+import Database from 'better-sqlite3';
+import { Kysely, SqliteDialect } from 'kysely';
+import type { Clock } from '../../contract/ids.js';
+import { StoreError, type SessionStore } from '../session-store.js';
+import { migrateFrames, migrateLog } from '../sql/migrations.js';
+import type { FrameTables, LogTables } from '../sql/schema.js';
+import { SqlSessionStore } from '../sql/sql-session-store.js';
+
+export interface SqliteStoreOptions {
+  /** The log's file; the frames stand beside it, in a file with `-frames` in its name. */
+  readonly path: string;
+  readonly clock: Clock;
+  readonly onObserverError?: (error: unknown) => void;
+}
+
+/**
+ * Opens the store, and makes it where there is none.
+ *
+ * @throws `StoreError` `SCHEMA_TOO_NEW`, `LOG_CORRUPT` where the file is no database, `STORE_UNAVAILABLE` where it
+ * cannot be opened.
+ */
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<SessionStore> {
+  try {
+    const log = new Kysely<LogTables>({
+      dialect: new SqliteDialect({ database: open(options.path, 'FULL') }),
+    });
+    const frames = new Kysely<FrameTables>({
+      dialect: new SqliteDialect({ database: open(framesPath(options.path), 'NORMAL') }),
+    });
+    await migrateLog(log);
+    await migrateFrames(frames);
+    return new SqlSessionStore(
+      {
+        kind: 'sqlite',
+        log,
+        frames,
+        translate,
+        close: async () => {
+          await log.destroy();
+          await frames.destroy();
+        },
+      },
+      { clock: options.clock, onObserverError: options.onObserverError ?? (() => undefined) },
+    );
+  } catch (error) {
+    throw translate(error);
+  }
+}
+
+/** The file of the frames beside the log's. */
+export function framesPath(path: string): string {
+  return path.replace(/(\.[^./\\]*)?$/, (extension) => `-frames${extension}`);
+}
+
+function open(path: string, synchronous: 'FULL' | 'NORMAL'): Database.Database {
+  const database = new Database(path);
+  database.pragma('journal_mode = WAL');
+  database.pragma(`synchronous = ${synchronous}`);
+  database.pragma('busy_timeout = 5000');
+  return database;
+}
+
+const CORRUPT = ['SQLITE_CORRUPT', 'SQLITE_NOTADB'];
+
+function translate(error: unknown): unknown {
+  if (!(error instanceof Database.SqliteError)) return error;
+  const code = CORRUPT.some((prefix) => error.code.startsWith(prefix)) ? 'LOG_CORRUPT' : 'STORE_UNAVAILABLE';
+  return new StoreError(code, `The session log's database failed: ${error.message} (${error.code}).`, {
+    cause: error,
+  });
+}

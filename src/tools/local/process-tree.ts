@@ -1,0 +1,143 @@
+/**
+ * Finds and ends the processes of a command: its descendants, its process group and session, and all that carry its
+ * marker in their environment, so that a grandchild that called setsid or lost its parent is found too.
+ *
+ * Reads /proc, so it sees the whole tree on Linux only; elsewhere it reaches the process group.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { errnoOf } from '../file-errors.js';
+
+/** The environment variable that marks each process of a command with its idempotency key. */
+export const COMMAND_MARKER = 'TURNKEEPER_COMMAND';
+
+const TERM_GRACE_MS = 100;
+const KILL_DEADLINE_MS = 1500;
+const POLL_MS = 5;
+
+/** A command by the pid of its group leader and its idempotency key. */
+export interface CommandProcess {
+  readonly pid: number;
+  readonly marker: string;
+}
+
+interface ProcessEntry {
+  readonly pid: number;
+  readonly parent: number;
+  readonly group: number;
+  readonly session: number;
+}
+
+/**
+ * Ends all processes of a command: SIGTERM, and SIGKILL where that did not do within 100 ms. Settles once they are dead,
+ * or after 1.6 s where the kernel keeps one.
+ * @returns how many there were
+ */
+export async function endProcessTree(command: CommandProcess): Promise<number> {
+  if (process.platform !== 'linux') return endGroup(command.pid);
+  return endAll((entries) => {
+    const isRoot = ({ pid, group, session }: ProcessEntry) =>
+      pid === command.pid || group === command.pid || session === command.pid;
+    return withDescendants(entries, (entry) => isRoot(entry) || markerOf(entry.pid) === command.marker);
+  });
+}
+
+/**
+ * Ends every process that carries the marker of a command whose idempotency key starts with `prefix`, with its
+ * descendants: what outlived a killed worker. `uid/3` means that turn and not turn 31: a prefix ends where a part ends.
+ * @returns how many there were; 0 on systems without /proc
+ */
+export async function killMarkedProcesses(prefix: string): Promise<number> {
+  if (process.platform !== 'linux') return 0;
+  const matches = (marker: string | undefined) =>
+    marker !== undefined &&
+    marker.startsWith(prefix) &&
+    (marker.length === prefix.length || /[/.]$/.test(prefix) || /^[/.]/.test(marker.slice(prefix.length)));
+  return endAll((entries) => withDescendants(entries, ({ pid }) => matches(markerOf(pid))));
+}
+
+type Find = (entries: readonly ProcessEntry[]) => readonly number[];
+
+async function endAll(find: Find): Promise<number> {
+  const seen = new Set<number>();
+  const signalAll = (signal: 'SIGTERM' | 'SIGKILL') => {
+    const pids = find(listProcesses());
+    for (const pid of pids) {
+      seen.add(pid);
+      sendSignal(pid, signal);
+    }
+    return pids.length;
+  };
+  if (signalAll('SIGTERM') === 0) return 0;
+  const graceEnds = performance.now() + TERM_GRACE_MS;
+  while (performance.now() < graceEnds) {
+    await delay(POLL_MS);
+    if (find(listProcesses()).length === 0) return seen.size;
+  }
+  // Looked for anew in each round: a process can fork between the look and the signal.
+  const deadline = performance.now() + KILL_DEADLINE_MS;
+  while (signalAll('SIGKILL') > 0 && performance.now() < deadline) await delay(POLL_MS);
+  return seen.size;
+}
+
+function withDescendants(
+  entries: readonly ProcessEntry[],
+  isRoot: (entry: ProcessEntry) => boolean,
+): readonly number[] {
+  const found = new Set(entries.filter(isRoot).map(({ pid }) => pid));
+  for (let before = -1; before !== found.size;) {
+    before = found.size;
+    for (const { pid, parent } of entries) if (found.has(parent)) found.add(pid);
+  }
+  // A worker may itself run inside a command; it never ends itself.
+  found.delete(process.pid);
+  return [...found];
+}
+
+/** All living processes; zombies are dead. Synchronous, so that the picture is of one moment. */
+function listProcesses(): ProcessEntry[] {
+  const entries: ProcessEntry[] = [];
+  for (const name of readdirSync('/proc')) {
+    const pid = Number(name);
+    if (!Number.isInteger(pid)) continue;
+    const stat = readProc(pid, 'stat');
+    // The name in parentheses may hold spaces and parentheses itself: the fields begin after the last one.
+    const [state, parent, group, session] = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
+    if (state === undefined || state === 'Z' || state === 'X') continue;
+    entries.push({ pid, parent: Number(parent), group: Number(group), session: Number(session) });
+  }
+  return entries;
+}
+
+function markerOf(pid: number): string | undefined {
+  const start = `${COMMAND_MARKER}=`;
+  const variable = readProc(pid, 'environ')
+    ?.split('\0')
+    .find((entry) => entry.startsWith(start));
+  return variable?.slice(start.length);
+}
+
+function readProc(pid: number, file: 'stat' | 'environ'): string | undefined {
+  try {
+    return readFileSync(`/proc/${String(pid)}/${file}`, 'utf8');
+  } catch {
+    // It has ended meanwhile, or belongs to another user and so is none of ours.
+    return undefined;
+  }
+}
+
+function sendSignal(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    // It has ended meanwhile, or changed its user, which leaves it out of reach.
+    if (errnoOf(error) !== 'ESRCH' && errnoOf(error) !== 'EPERM') throw error;
+  }
+}
+
+async function endGroup(group: number): Promise<number> {
+  sendSignal(-group, 'SIGTERM');
+  await delay(TERM_GRACE_MS);
+  sendSignal(-group, 'SIGKILL');
+  return 0;
+}

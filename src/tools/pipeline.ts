@@ -1,0 +1,193 @@
+/**
+ * The pipeline of one tool call (TOOLS): plan it right after the model's message, execute it when its turn comes.
+ *
+ * Owns the order of checks, hooks and the body, and turns whatever happens into a result. What is written to the log,
+ * and what an abort means for the call, is the caller's.
+ */
+import { z } from 'zod';
+import { type InputBlock, inputBlockSchema } from '../contract/content.js';
+import { type ToolEffect, toolResultMetaSchema } from '../contract/events.js';
+import type { Clock } from '../contract/ids.js';
+import type { PermissionDecision, PermissionPolicy } from '../core/permission.js';
+import { type CheckedCall, checkCall } from './call-check.js';
+import { type DraftResult, type HookCall, HookFailure, runHook, type ToolHooks } from './hooks.js';
+import type { ToolRegistry, ToolSelection } from './registry.js';
+import { boundContent } from './result-bounds.js';
+import { errorResult, runBody } from './tool-body.js';
+import type { CallMode, ToolContext, ToolFailure, ToolOutput, ToolResultMeta } from './tool.js';
+
+export interface ToolPipelineDeps {
+  readonly registry: ToolRegistry;
+  readonly hooks: ToolHooks;
+  readonly clock: Clock;
+}
+
+export interface CallRequest {
+  readonly call: { readonly callId: string; readonly name: string; readonly arguments: string };
+  /** The tools that were offered to the model; any other is unknown. */
+  readonly selection: ToolSelection;
+  readonly policy: PermissionPolicy;
+}
+
+/** How a call is to be run. A call that will not reach its body (unknown, invalid, denied) is quick and parallel. */
+export interface CallPlan {
+  readonly effect: ToolEffect;
+  readonly mode: CallMode;
+  /** May run as a local activity. */
+  readonly quick: boolean;
+  readonly decision: PermissionDecision;
+}
+
+export interface ExecuteRequest extends CallRequest {
+  readonly context: ToolContext;
+  /** A person allowed a call that the policy asks about. */
+  readonly approved?: boolean;
+  /** Awaited right before the body, and only then; where it throws the body does not run and `executeCall` throws the same. */
+  readonly beforeBody?: () => Promise<void>;
+}
+
+/** The result of a call, ready for `tool/result`. `contexts` are further user messages, each a list of blocks. */
+export interface ToolOutcome {
+  readonly content: readonly InputBlock[];
+  readonly isError: boolean;
+  readonly error?: ToolFailure;
+  readonly meta?: ToolResultMeta;
+  readonly durationMs: number;
+  readonly contexts: readonly (readonly InputBlock[])[];
+}
+
+export interface ToolPipeline {
+  /** Says how a call would run now. Never throws. */
+  planCall(request: CallRequest): Promise<CallPlan>;
+  /**
+   * Checks again, runs the call and returns its result. Errors are results.
+   * @throws the reason of `context.signal` where that was aborted before the body had ended, and what `beforeBody` throws.
+   */
+  executeCall(request: ExecuteRequest): Promise<ToolOutcome>;
+}
+
+export function createToolPipeline({ registry, hooks, clock }: ToolPipelineDeps): ToolPipeline {
+  const check = (request: CallRequest) => checkCall(registry, hooks, request);
+  return {
+    planCall: async (request) => planChecked(await check(request)),
+
+    executeCall: async (request) => {
+      const startedAt = clock();
+      const { signal, saveBlob } = request.context;
+      signal.throwIfAborted();
+      const checked = await check(request);
+      signal.throwIfAborted();
+      const draft = validateDraft(await settle(checked, request, hooks), checked.call.name);
+      const { result, contexts } = await postExecute(hooks, checked.call, draft);
+      const outcome: ToolOutcome = {
+        ...result,
+        content: await boundContent(result.content, saveBlob),
+        durationMs: Math.max(0, clock() - startedAt),
+        contexts,
+      };
+      for (const observer of hooks.observers) {
+        await runHook(observer.name, () => observer.run(checked.call, outcome)).catch(() => {
+          // An observer only watches: its error must not change a result that stands.
+        });
+      }
+      return outcome;
+    },
+  };
+}
+
+function planChecked(checked: CheckedCall): CallPlan {
+  if (checked.kind === 'refused') {
+    const decision = { kind: 'deny', reason: checked.text } as const;
+    return { effect: checked.call.effect, mode: 'parallel', quick: true, decision };
+  }
+  const { tool, mode, decision, call } = checked;
+  if (decision.kind === 'deny') return { effect: call.effect, mode: 'parallel', quick: true, decision };
+  const quick = tool.quick === true && call.effect === 'read' && decision.kind === 'allow';
+  return { effect: call.effect, mode, quick, decision };
+}
+
+/** Runs the body, or says why it does not run. */
+async function settle(checked: CheckedCall, request: ExecuteRequest, hooks: ToolHooks): Promise<ToolOutput> {
+  if (checked.kind === 'refused') {
+    return errorResult({ name: 'ToolCallRefused', code: checked.code }, checked.text);
+  }
+  const { tool, call, decision } = checked;
+  if (decision.kind === 'deny') return denied(decision.reason);
+  if (decision.kind === 'ask' && request.approved !== true) {
+    return errorResult(
+      { name: 'ApprovalUnavailable', code: 'APPROVAL_UNAVAILABLE' },
+      approvalUnavailable(tool.name, decision.reason),
+    );
+  }
+  await request.beforeBody?.();
+  return runBody({ tool, call, context: request.context, middleware: hooks.execute });
+}
+
+function denied(reason: string): ToolOutput {
+  return errorResult({ name: 'ToolCallDenied', code: 'DENIED' }, reason);
+}
+
+function approvalUnavailable(tool: string, reason: string): string {
+  return (
+    `${tool} did not run: it needs approval, and nobody can give it here. ${reason} ` +
+    'Whoever runs this session can allow it with `permission: full-access` for the session, or with a rule in the ' +
+    `profile such as \`{ tool: ${tool}, decision: allow }\`. Go on without it, or say what you would have run.`
+  );
+}
+
+const outputSchema = z.object({
+  content: z.union([z.string(), z.array(inputBlockSchema)]),
+  isError: z.boolean().optional(),
+  meta: z.intersection(toolResultMetaSchema, z.record(z.string(), z.json())).optional(),
+});
+
+function validateDraft(output: ToolOutput, tool: string): DraftResult {
+  const parsed = outputSchema.safeParse(output);
+  if (parsed.success) return toDraft(output);
+  const issues = parsed.error.issues.map((issue) => `- ${issue.path.join('.')}: ${issue.message}`).join('\n');
+  return toDraft(
+    errorResult(
+      { name: 'InvalidToolOutput', code: 'INVALID_TOOL_OUTPUT' },
+      `Error: ${tool} ran, but returned something that is no valid result.\n${issues}`,
+    ),
+  );
+}
+
+function toDraft({ content, isError, error, meta }: ToolOutput): DraftResult {
+  return {
+    content: toBlocks(content),
+    isError: isError ?? error !== undefined,
+    ...(error === undefined ? {} : { error }),
+    ...(meta === undefined ? {} : { meta }),
+  };
+}
+
+function toBlocks(content: string | readonly InputBlock[]): readonly InputBlock[] {
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : content;
+}
+
+function masked({ isError, error }: DraftResult, reason: string): DraftResult {
+  const content = toBlocks(`[result withheld: ${reason}]`);
+  return { content, isError, ...(error === undefined ? {} : { error }) };
+}
+
+async function postExecute(hooks: ToolHooks, call: HookCall, draft: DraftResult) {
+  const contexts: (readonly InputBlock[])[] = [];
+  let result = draft;
+  for (const hook of hooks.postExecute) {
+    try {
+      const decision = await runHook(hook.name, () => hook.run(call, result));
+      contexts.push(...(decision?.contexts ?? []));
+      if (decision?.kind === 'replace') result = { ...result, content: toBlocks(decision.content) };
+      if (decision?.kind === 'mask') {
+        result = masked(result, decision.reason);
+      }
+    } catch (error) {
+      if (!(error instanceof HookFailure)) throw error;
+      // Fails closed: what the hook would have masked is not shown. The later hooks get no say on a withheld result.
+      const text = `The result is withheld. ${error.message} The call may have had its effect.`;
+      return { result: toDraft(denied(text)), contexts: [] };
+    }
+  }
+  return { result, contexts };
+}
