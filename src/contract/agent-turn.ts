@@ -57,10 +57,11 @@ export interface CallRef extends StepRef {
   readonly index: number;
 }
 
-/** Why the workflow asks `advance` to end the turn now. */
+/** Why the workflow asks `advance` to end the turn now. `superseded`: an attempt was refused; the log says why. */
 export type TurnStop =
   | { readonly kind: 'cancelled' }
   | { readonly kind: 'time' }
+  | { readonly kind: 'superseded' }
   | { readonly kind: 'failed'; readonly code: string };
 
 /** `completedStep` is the step whose calls have all settled, 0 at the entry of the turn. */
@@ -97,9 +98,9 @@ export type RunToolOutcome = { readonly kind: 'staged' } | { readonly kind: 'too
 
 /** The activities of the turn, as the workflow sees them: one object in, one object out. */
 export interface TurnActivities {
-  advance(input: AdvanceInput): Promise<AdvanceOutcome>;
-  callModel(input: StepRef): Promise<CallModelOutcome>;
-  runTool(input: CallRef): Promise<RunToolOutcome>;
+  readonly advance: (input: AdvanceInput) => Promise<AdvanceOutcome>;
+  readonly callModel: (input: StepRef) => Promise<CallModelOutcome>;
+  readonly runTool: (input: CallRef) => Promise<RunToolOutcome>;
 }
 
 /** Failure types of activities, by which the workflow routes them. */

@@ -3,7 +3,13 @@
  * description and types for client and server (CONTRACT).
  */
 import { z } from 'zod';
-import { inputBlockSchema } from './content.js';
+import { modelAbilitiesSchema, priceSchema } from './configuration.js';
+import {
+  inputBlockSchema,
+  reasoningBlockSchema,
+  toolCallBlockSchema,
+  toolResultBlockSchema,
+} from './content.js';
 import { inboxTargetSchema, promptModeSchema } from './events.js';
 import { itemIdSchema, requestIdSchema, sessionIdSchema } from './ids.js';
 import { metadataSchema, permissionModeSchema, turnLimitsSchema } from './session.js';
@@ -52,6 +58,18 @@ export const sessionBodySchema = z.strictObject({
   metadata: metadataSchema.optional(),
 });
 export type SessionBody = z.infer<typeof sessionBodySchema>;
+
+/** What may be changed of a session: its title, and settings that hold from the next turn on. */
+export const sessionPatchSchema = z.strictObject({
+  title: nonBlank.max(200).optional(),
+  profile: z.string().min(1).optional(),
+  provider: z.string().min(1).optional(),
+  model: z.string().min(1).optional(),
+  permission: permissionModeSchema.optional(),
+  limits: turnLimitsSchema.partial().optional(),
+  metadata: metadataSchema.optional(),
+});
+export type SessionPatch = z.infer<typeof sessionPatchSchema>;
 
 export const promptBodySchema = z
   .strictObject({
@@ -162,6 +180,27 @@ export const problemSchema = z.strictObject({
   field: z.string().optional(),
 });
 export type Problem = z.infer<typeof problemSchema>;
+
+/** An item of `GET …/messages`: `seq` is the log event that made the message. */
+export const messageResourceSchema = z.strictObject({
+  seq: count,
+  role: z.enum(['user', 'assistant']),
+  content: z.array(
+    z.union([inputBlockSchema, toolResultBlockSchema, reasoningBlockSchema, toolCallBlockSchema]),
+  ),
+});
+
+/** An item of `GET /v1/models`. `available` is false where the provider cannot be used, such as without its key. */
+export const modelResourceSchema = z.strictObject({
+  provider: z.string(),
+  model: z.string(),
+  contextWindow: ordinal,
+  maxTokens: ordinal,
+  abilities: modelAbilitiesSchema,
+  price: priceSchema.optional(),
+  available: z.boolean(),
+});
+export type ModelResource = z.infer<typeof modelResourceSchema>;
 
 /** A page of a list; `nextCursor` is null at its end. */
 export interface Page<T, C = string> {

@@ -89,7 +89,11 @@ export function classifyTransportError(
   // Node reports an answer that ends before its last chunk as ECONNRESET without a system call.
   const endedEarly = begun && propertyOf(error, 'syscall') === undefined && code === 'ECONNRESET';
   if (endedEarly) {
-    return failure('STREAM_CLOSED', `${context.provider} closed the connection inside of its answer`, context);
+    return failure(
+      'STREAM_CLOSED',
+      `${context.provider} closed the connection inside of its answer`,
+      context,
+    );
   }
   if (code.startsWith('HPE_')) {
     return failure('MALFORMED_RESPONSE', `${context.provider} does not answer in HTTP (${code})`, context);
@@ -114,11 +118,7 @@ function failure(
   return new ModelFailure(code, bounded(masked(message, context.secrets)), details);
 }
 
-function codeOf(
-  details: ErrorDetails,
-  status: number | undefined,
-  toldToWait: boolean,
-): ModelFailureCode {
+function codeOf(details: ErrorDetails, status: number | undefined, toldToWait: boolean): ModelFailureCode {
   const all = `${details.name} ${details.message}`;
   const refused = status === undefined || status === 400 || status === 413 || status === 422;
   if (refused && CONTEXT_LENGTH.test(all)) return 'CONTEXT_WINDOW_EXCEEDED';

@@ -41,16 +41,18 @@ export function post(request: HttpRequest): HttpExchange {
   let current = start(request);
   let answer: http.IncomingMessage | undefined;
   let closed = false;
+  let socketError: Error | undefined;
   const response = new Promise<HttpResponse>((resolve, reject) => {
     const follow = (outgoing: http.ClientRequest): void => {
       outgoing.once('response', (message) => {
         answer = message;
-        resolve(responseOf(message));
+        resolve(responseOf(message, () => socketError));
       });
       outgoing.on('error', (error) => {
         // The server closed an idle connection as it was taken up again: nothing was answered, so it is sent anew.
         const stale = answer === undefined && !closed && outgoing.reusedSocket && isReset(error);
         if (!stale) {
+          socketError = error;
           reject(error);
           return;
         }
@@ -84,13 +86,18 @@ function start(request: HttpRequest): http.ClientRequest {
   return outgoing;
 }
 
-function responseOf(message: http.IncomingMessage): HttpResponse {
+function responseOf(message: http.IncomingMessage, socketError: () => Error | undefined): HttpResponse {
   // An exchange may be closed while nobody reads; the reader, if there is one, gets the error too.
   message.on('error', ignoreLateFailure);
   const chunks = message[Symbol.asyncIterator]() as AsyncIterator<Buffer, undefined>;
   const read = async (): Promise<Uint8Array | undefined> => {
-    const next = await chunks.next();
-    return next.done === true ? undefined : next.value;
+    try {
+      const next = await chunks.next();
+      return next.done === true ? undefined : next.value;
+    } catch (error) {
+      // The message only knows that it was cut off; the socket knows by what.
+      throw socketError() ?? error;
+    }
   };
   const drain = async (): Promise<void> => {
     const tooLong = setTimeout(() => message.destroy(), DRAIN_MS);

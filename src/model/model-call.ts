@@ -94,7 +94,6 @@ async function* chunksOf(
         signal.throwIfAborted();
         yield chunk;
       }
-      if (translator.done) return;
     }
   }
 }

@@ -189,7 +189,10 @@ async function input(
         return { type: 'text', text: `File ${name}:\n\n${decoded(await readBlob(block.blob))}` };
       }
       if (!abilities.files || mediaType !== DOCUMENT_TYPE) {
-        return { type: 'text', text: `[The file ${name} (${mediaType}) is left out: the model cannot read it.]` };
+        return {
+          type: 'text',
+          text: `[The file ${name} (${mediaType}) is left out: the model cannot read it.]`,
+        };
       }
       return { type: 'document', name, mediaType, base64: base64(await readBlob(block.blob)) };
     }

@@ -69,9 +69,11 @@ export function requestHeaders(
 
 /** The context of this provider's failures; the key and the configured headers are masked in them. */
 export function failureContext(target: ProviderTarget, key: string | undefined): FailureContext {
+  const configured = Object.values(target.entry.headers).flatMap((value) => [value, ...value.split(' ')]);
   return {
     provider: target.name,
-    secrets: [...(key === undefined ? [] : [key]), ...Object.values(target.entry.headers)],
+    // A header may be a key with its scheme in front; both are masked, short words of other headers are not.
+    secrets: [...(key === undefined ? [] : [key]), ...configured.filter((value) => value.length >= 8)],
     now: target.now,
   };
 }

@@ -104,7 +104,10 @@ export type AttemptGrant =
       /** The attempts of the same call that were given up by this one: their worker is gone or away. */
       readonly lost: readonly number[];
     }
-  | { readonly kind: 'superseded' };
+  /** The step is over, or another run owns the turn. */
+  | { readonly kind: 'superseded' }
+  /** A later try of the same activity has been here: this one is late, or the engine has lost its last commits. */
+  | { readonly kind: 'stale' };
 
 /**
  * One transaction on one session: everything in it commits together or not at all, alone of its session.
@@ -125,10 +128,12 @@ export interface LogTransaction {
   append(events: readonly NewEvent[]): Promise<readonly SessionEvent[]>;
   /** Whether the run owns the turn; a run that was started later takes it over. */
   claimTurn(turn: number, run: TurnRun): Promise<boolean>;
-  /** Allots the next attempt of a call to an owner, or refuses one that came too late. The same owner gets its own again. */
+  /** Allots the next attempt of a call to an owner, or refuses one that came too late. */
   openAttempt(place: Omit<AttemptRef, 'attempt'>, owner: AttemptOwner): Promise<AttemptGrant>;
   /** Ends an attempt, or refuses with `StoreError` `ATTEMPT_FENCED` where it is not the one that runs. */
   closeAttempt(ref: AttemptRef): Promise<void>;
+  /** Does nothing where the attempt runs. @throws `StoreError` `ATTEMPT_FENCED` where it does not. */
+  requireAttempt(ref: AttemptRef): Promise<void>;
   /** The attempts of a step that run, model and tools. `step/end` fences them all. */
   runningAttempts(turn: number, step: number): Promise<readonly AttemptRef[]>;
   stage(turn: number, step: number, result: StagedResult): Promise<void>;

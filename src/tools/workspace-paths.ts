@@ -89,10 +89,13 @@ export async function openFolder(path: string, scope: PathScope): Promise<Opened
   return openChecked(real, { scope, asked: path, wanted: 'folder' });
 }
 
+/** What a path is expected to be. */
+export type PathKind = 'file' | 'folder' | 'file or folder';
+
 /** Opens a real path that was resolved before. @throws ToolError as {@link openFile} */
 export async function openChecked(
   real: string,
-  { scope, asked, wanted }: { scope: PathScope; asked: string; wanted: 'file' | 'folder' },
+  { scope, asked, wanted }: { scope: PathScope; asked: string; wanted: PathKind },
 ): Promise<OpenedPath> {
   let handle: FileHandle | undefined;
   try {
@@ -134,8 +137,9 @@ export function fileVersion(stat: BigIntStats): string {
 }
 
 /** @throws ToolError TOOL_ERROR where the thing is of another kind */
-export function assertKind(stat: BigIntStats, wanted: 'file' | 'folder', asked: string): void {
-  if (wanted === 'file' ? stat.isFile() : stat.isDirectory()) return;
+export function assertKind(stat: BigIntStats, wanted: PathKind, asked: string): void {
+  if (wanted !== 'folder' && stat.isFile()) return;
+  if (wanted !== 'file' && stat.isDirectory()) return;
   const shown = showPath(asked);
   if (stat.isSymbolicLink()) {
     throw new ToolError('OUTSIDE_WORKSPACE', `${shown} became a symbolic link while it was opened.`);

@@ -118,7 +118,10 @@ function userMessages({ results, messages }: Extract<PreparedMessage, { role: 'u
   });
   // A tool message takes text only, so what a tool showed beside it follows in a user message.
   const shown = results.flatMap(({ content }) => content.filter((part) => part.type !== 'text'));
-  const said = shown.length === 0 ? messages : [[{ type: 'text', text: 'From the tool results:' }, ...shown] as const, ...messages];
+  const said =
+    shown.length === 0
+      ? messages
+      : [[{ type: 'text', text: 'From the tool results:' }, ...shown] as const, ...messages];
   return [...toolMessages, ...said.map((content) => ({ role: 'user', content: userContent(content) }))];
 }
 

@@ -85,7 +85,11 @@ export class ChatCompletionsTranslator implements StreamTranslator {
       // Only one answer is asked for.
       if ((choice.index ?? 0) !== 0) continue;
       if (choice.delta !== null && choice.delta !== undefined) this.#delta(choice.delta);
-      if (choice.finish_reason !== null && choice.finish_reason !== undefined && choice.finish_reason !== '') {
+      if (
+        choice.finish_reason !== null &&
+        choice.finish_reason !== undefined &&
+        choice.finish_reason !== ''
+      ) {
         this.#finish = choice.finish_reason;
       }
     }

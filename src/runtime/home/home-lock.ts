@@ -19,6 +19,9 @@ const SERVER_FILE = 'server.json';
 /** Longer than the instant for which `isHomeLocked` holds a shared lock. */
 const ACQUIRE_TIMEOUT_MS = 200;
 
+/** A connection that nothing refers to is collected and closed, and its lock with it. */
+const held = new Set<Database.Database>();
+
 const holderSchema = processIdentitySchema.partial({ startTime: true }).extend({ startedAt: z.string() });
 type Holder = z.infer<typeof holderSchema>;
 
@@ -53,6 +56,7 @@ export function acquireHomeLock(home: string, now: () => Date = () => new Date()
     if (isBusy(error)) throw new HomeLockedError(home, holderOf(home));
     throw error;
   }
+  held.add(database);
   const startedAt = now().toISOString();
   // What a killed predecessor left would be taken for ours.
   removeStateFile(join(home, SERVER_FILE));
@@ -69,6 +73,7 @@ export function acquireHomeLock(home: string, now: () => Date = () => new Date()
       removeStateFile(join(home, SERVER_FILE));
       removeStateFile(join(home, HOLDER_FILE));
       database.close();
+      held.delete(database);
     },
   };
 }

@@ -49,14 +49,8 @@ export async function openAttempt(
   if (!(await claimTurn(db, uid, place.turn, owner.run))) return { kind: 'superseded' };
   const rows = await attemptsAt(db, uid, place).orderBy('attempt', 'desc').execute();
   const last = rows[0];
-  if (last?.run_id === owner.run.runId && last.activity_id === owner.activityId) {
-    if (last.engine_attempt > owner.engineAttempt) return { kind: 'superseded' };
-    if (last.engine_attempt === owner.engineAttempt) {
-      return last.state === 'running'
-        ? { kind: 'granted', attempt: last.attempt, lost: [] }
-        : { kind: 'superseded' };
-    }
-  }
+  const sameActivity = last?.run_id === owner.run.runId && last.activity_id === owner.activityId;
+  if (sameActivity && last.engine_attempt > owner.engineAttempt) return { kind: 'stale' };
   const lost = rows.filter((row) => row.state === 'running').map((row) => row.attempt);
   if (lost.length > 0) {
     await db

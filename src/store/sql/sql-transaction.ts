@@ -23,7 +23,7 @@ import {
   type StagedResult,
   type StoredBlob,
 } from '../session-store.js';
-import { claimTurn, closeAttempt, openAttempt, runningAttempts } from './attempts.js';
+import { claimTurn, closeAttempt, fenced, openAttempt, runningAttempts } from './attempts.js';
 import { eventOfRow, rowOfEvent, type TurnSummary } from './rows.js';
 import type { LogTables } from './schema.js';
 
@@ -192,6 +192,11 @@ export class SqlTransaction implements LogTransaction {
 
   async closeAttempt(ref: AttemptRef): Promise<void> {
     await closeAttempt(this.db, this.record.uid, ref);
+  }
+
+  async requireAttempt(ref: AttemptRef): Promise<void> {
+    const running = await runningAttempts(this.db, this.record.uid, ref.turn, ref.step);
+    if (!running.some(({ call, attempt }) => call === ref.call && attempt === ref.attempt)) throw fenced(ref);
   }
 
   async runningAttempts(turn: number, step: number): Promise<readonly AttemptRef[]> {

@@ -8,7 +8,7 @@ import type { CommandEnding, CommandRequest, CommandResult } from '../execution-
 import { errnoOf } from '../file-errors.js';
 import { ToolError } from '../tool.js';
 import { openFolder, pathForChild } from '../workspace-paths.js';
-import { COMMAND_MARKER, endProcessTree } from './process-tree.js';
+import { COMMAND_MARKER, commandProcess, endProcessTree } from './process-tree.js';
 import { StreamCapture } from './stream-capture.js';
 
 type CommandChild = ChildProcessByStdio<null, Readable, Readable>;
@@ -31,45 +31,50 @@ export async function runLocalCommand(request: CommandRequest): Promise<CommandR
   const stderr = new StreamCapture((text) => {
     output('stderr', text);
   });
-  const child = await start(request);
-  const tree = { pid: child.pid ?? -1, marker: idempotencyKey };
+  const { child, exit } = await start(request);
+  const tree = commandProcess(child.pid ?? -1, idempotencyKey);
+  const stop = new AbortController();
   try {
-    const exit = exitOf(child);
     const pumps = Promise.all([pump(child.stdout, stdout), pump(child.stderr, stderr)]);
-    const stop = new AbortController();
     const first = await Promise.race([
       exit,
+      // Never first: it is here for its errors, which end the command.
       pumps.then(() => exit),
       abortOf(signal, stop.signal),
       delay(timeoutMs, 'timed-out' as const, { signal: stop.signal }),
-    ]).finally(() => {
-      stop.abort();
-    });
+    ]);
     if (typeof first === 'string') {
       await endProcessTree(tree);
       await Promise.race([exit, delay(EXIT_DEADLINE_MS)]);
     }
     // Not until the pipes close: a grandchild may hold them as long as it likes.
     await Promise.race([pumps, quiet(() => stdout.bytes + stderr.bytes)]);
-    const leftovers = await endProcessTree(tree);
     if (first === 'aborted') throw signal.reason;
-    const ending: CommandEnding = first === 'timed-out' ? { kind: 'timed-out' } : first;
+    const leftovers = typeof first === 'string' ? 0 : await endProcessTree(tree);
     return {
-      ending,
+      ending: first === 'timed-out' ? { kind: 'timed-out' } : first,
       stdout: await stdout.finish(saveBlob),
       stderr: await stderr.finish(saveBlob),
-      leftovers: first === 'timed-out' ? 0 : leftovers,
+      leftovers,
     };
+  } catch (error) {
+    await endProcessTree(tree);
+    throw error;
   } finally {
+    stop.abort();
     child.stdout.destroy();
     child.stderr.destroy();
-    await endProcessTree(tree);
     await stdout.dispose();
     await stderr.dispose();
   }
 }
 
-async function start(request: CommandRequest): Promise<CommandChild> {
+interface StartedCommand {
+  readonly child: CommandChild;
+  readonly exit: Promise<CommandEnding>;
+}
+
+async function start(request: CommandRequest): Promise<StartedCommand> {
   request.signal.throwIfAborted();
   const folder = await openFolder(request.workdir ?? '.', request.scope);
   try {
@@ -80,13 +85,15 @@ async function start(request: CommandRequest): Promise<CommandChild> {
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
+    // Listens at once: a short command ends before this function does.
+    const exit = exitOf(child);
     if (child.pid === undefined) {
       throw await new Promise<Error>((resolve) => child.once('error', resolve));
     }
     child.on('error', () => {
       // Only a failed kill or message is told here once it runs, and neither is done through the child.
     });
-    return child;
+    return { child, exit };
   } catch (error) {
     throw startError(error);
   } finally {

@@ -13,11 +13,13 @@ export const COMMAND_MARKER = 'TURNKEEPER_COMMAND';
 
 const TERM_GRACE_MS = 100;
 const KILL_DEADLINE_MS = 1500;
-const POLL_MS = 5;
+const POLL_MS = 10;
 
-/** A command by the pid of its group leader and its idempotency key. */
+/** A command by the pid of its group leader, when that started, and its idempotency key. */
 export interface CommandProcess {
   readonly pid: number;
+  /** Clock ticks since the system's start; what is older is not looked at. 0 looks at everything. */
+  readonly startedAt: number;
   readonly marker: string;
 }
 
@@ -26,6 +28,12 @@ interface ProcessEntry {
   readonly parent: number;
   readonly group: number;
   readonly session: number;
+  readonly startedAt: number;
+}
+
+/** The command of a process that was just spawned as the leader of its group. */
+export function commandProcess(pid: number, marker: string): CommandProcess {
+  return { pid, startedAt: readEntry(pid)?.startedAt ?? 0, marker };
 }
 
 /**
@@ -38,7 +46,8 @@ export async function endProcessTree(command: CommandProcess): Promise<number> {
   return endAll((entries) => {
     const isRoot = ({ pid, group, session }: ProcessEntry) =>
       pid === command.pid || group === command.pid || session === command.pid;
-    return withDescendants(entries, (entry) => isRoot(entry) || markerOf(entry.pid) === command.marker);
+    const young = entries.filter(({ startedAt }) => startedAt >= command.startedAt);
+    return withDescendants(young, (entry) => isRoot(entry) || markerOf(entry.pid) === command.marker);
   });
 }
 
@@ -94,19 +103,24 @@ function withDescendants(
   return [...found];
 }
 
-/** All living processes; zombies are dead. Synchronous, so that the picture is of one moment. */
+/** All living processes. Synchronous, so that the picture is of one moment. */
 function listProcesses(): ProcessEntry[] {
-  const entries: ProcessEntry[] = [];
-  for (const name of readdirSync('/proc')) {
-    const pid = Number(name);
-    if (!Number.isInteger(pid)) continue;
-    const stat = readProc(pid, 'stat');
-    // The name in parentheses may hold spaces and parentheses itself: the fields begin after the last one.
-    const [state, parent, group, session] = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
-    if (state === undefined || state === 'Z' || state === 'X') continue;
-    entries.push({ pid, parent: Number(parent), group: Number(group), session: Number(session) });
-  }
-  return entries;
+  return readdirSync('/proc')
+    .map(Number)
+    .filter(Number.isInteger)
+    .map(readEntry)
+    .filter((entry) => entry !== undefined);
+}
+
+/** A living process; a zombie is dead. The fields are those of proc_pid_stat(5). */
+function readEntry(pid: number): ProcessEntry | undefined {
+  const stat = readProc(pid, 'stat');
+  if (stat === undefined) return undefined;
+  // The name in parentheses may hold spaces and parentheses itself: the fields begin after the last one.
+  const [state, ...numbers] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  if (state === 'Z' || state === 'X') return undefined;
+  const field = (index: number) => Number(numbers[index - 4]);
+  return { pid, parent: field(4), group: field(5), session: field(6), startedAt: field(22) };
 }
 
 function markerOf(pid: number): string | undefined {

@@ -59,7 +59,8 @@ export class StreamCapture {
 
   /** What is kept, with the whole in a blob where it is more than that or no text. Call it once, then `dispose`. */
   async finish(saveBlob: SaveBlob): Promise<CapturedStream> {
-    if (this.#live === 'shown') this.#show(this.#decoder.decode());
+    const rest = this.#live === 'shown' ? this.#decoder.decode() : '';
+    if (rest !== '') this.#show(rest);
     const first = Buffer.concat(this.#first);
     const binary = looksBinary(first) ? binaryMediaType(first) : undefined;
     const isWhole = this.#bytes <= KEPT_BYTES;

@@ -1,0 +1,126 @@
+/**
+ * What surrounds a running attempt: its heartbeat, and the ways in which it is told to stop.
+ *
+ * Owns the difference between a cancel, which is stored, and all other ends of an attempt (shutdown of the worker, an
+ * attempt that was given up), which leave the turn to the next one.
+ */
+import { ApplicationFailure, Context } from '@temporalio/activity';
+import { ACTIVITY_FAILURE, type TurnRef } from '../contract/agent-turn.js';
+import type { IdSource } from '../contract/ids.js';
+import type { SessionStore, AttemptOwner } from '../store/session-store.js';
+
+/**
+ * Why an attempt stops before its end. `cancelled`: the turn is cancelled, by the log or by the engine. `shutdown`: the
+ * worker stops, and another one goes on. `given-up`: another attempt has its place; nothing may be written any more.
+ */
+export type StopCause = 'cancelled' | 'shutdown' | 'given-up';
+
+/** The reason of the signal of an attempt that is to stop. */
+export class AttemptStopped extends Error {
+  override readonly name = 'AttemptStopped';
+  constructor(readonly stopCause: StopCause) {
+    super(`The attempt is to stop: ${stopCause}.`);
+  }
+}
+
+export interface AttemptScope {
+  readonly signal: AbortSignal;
+  /** Stops the attempt from the inside. The first cause counts. */
+  stop(cause: StopCause): void;
+  /** Why the attempt was stopped, where it was. */
+  readonly stopped: StopCause | undefined;
+}
+
+/** Runs `work` with a heartbeat, and with a signal that fires when the turn is cancelled or the attempt is given up. */
+export async function withAttemptScope<T>(
+  ref: TurnRef,
+  deps: { readonly store: SessionStore; readonly heartbeatMs: number },
+  work: (scope: AttemptScope) => Promise<T>,
+): Promise<T> {
+  const context = Context.current();
+  const controller = new AbortController();
+  let stopped: StopCause | undefined;
+  const stop = (cause: StopCause): void => {
+    if (stopped !== undefined) return;
+    stopped = cause;
+    controller.abort(new AttemptStopped(cause));
+  };
+  const onEngineCancel = (): void => {
+    const details = context.cancellationDetails;
+    if (details?.workerShutdown === true) stop('shutdown');
+    else if (details === undefined || details.cancelRequested) stop('cancelled');
+    else stop('given-up');
+  };
+  const engineSignal = context.cancellationSignal;
+  if (engineSignal.aborted) onEngineCancel();
+  else engineSignal.addEventListener('abort', onEngineCancel, { once: true });
+  // The log is the fact and the bus the fast path: a cancel arrives here long before the engine's.
+  const unwatch = deps.store.watch(ref.uid, (notice) => {
+    if (notice.kind === 'deleted') stop('given-up');
+    if (notice.kind !== 'events' || stopped !== undefined) return;
+    void deps.store.readState(ref.uid).then(
+      ({ openTurn }) => {
+        if (openTurn?.number !== ref.turn) stop('given-up');
+        else if (openTurn.cancel !== null) stop('cancelled');
+      },
+      // The next notice or the engine's own cancel tells it again.
+      () => undefined,
+    );
+  });
+  // On a timer and never on tokens: a model that thinks for minutes is alive.
+  const heartbeat = context.info.isLocal
+    ? undefined
+    : setInterval(
+        () => {
+          context.heartbeat();
+        },
+        Math.max(50, deps.heartbeatMs / 4),
+      );
+  try {
+    return await work({
+      signal: controller.signal,
+      stop,
+      get stopped() {
+        return stopped;
+      },
+    });
+  } finally {
+    clearInterval(heartbeat);
+    unwatch();
+    engineSignal.removeEventListener('abort', onEngineCancel);
+  }
+}
+
+/** The owner of this activity's attempt. */
+export function currentOwner(ref: TurnRef, ids: IdSource): AttemptOwner {
+  const { info } = Context.current();
+  // The engine may run a local activity again without counting it: each time is an owner of its own.
+  const activityId = info.isLocal ? `local/${info.activityId}/${ids.uuid()}` : info.activityId;
+  return { run: ref.run, activityId, engineAttempt: info.attempt };
+}
+
+/** Failures carry codes only: nothing that a user, a model or a provider wrote enters the engine. */
+export const activityFailures = {
+  superseded: () =>
+    ApplicationFailure.nonRetryable('The attempt was given up.', ACTIVITY_FAILURE.attemptSuperseded),
+  /** A later try was here before: the next try comes after it. */
+  stale: () =>
+    ApplicationFailure.create({
+      message: 'A later try of this activity has been here.',
+      type: ACTIVITY_FAILURE.attemptSuperseded,
+      nextRetryDelay: 100,
+    }),
+  shutdown: () =>
+    ApplicationFailure.create({
+      message: 'The worker shuts down.',
+      type: ACTIVITY_FAILURE.workerShutdown,
+      nextRetryDelay: 100,
+    }),
+  modelAttemptFailed: (code: string, delayMs: number) =>
+    ApplicationFailure.create({
+      message: code,
+      type: ACTIVITY_FAILURE.modelAttemptFailed,
+      nextRetryDelay: Math.max(1, delayMs),
+    }),
+  modelCallFailed: (code: string) => ApplicationFailure.nonRetryable(code, ACTIVITY_FAILURE.modelCallFailed),
+} as const;

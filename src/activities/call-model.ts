@@ -1,0 +1,312 @@
+/**
+ * The activity of one model call: it streams the answer into frames and settles it in the log.
+ *
+ * Owns an attempt from its allotment to its settlement, and with it the one retry policy of model calls: it appends
+ * what failed and how long the engine is to wait, and throws the failure that says the same to the engine.
+ */
+import type { CallModelOutcome, PlannedCall, StepRef } from '../contract/agent-turn.js';
+import { eventKeys } from '../contract/event-keys.js';
+import type { EventData } from '../contract/events.js';
+import type { CallId, MessageId, SessionUid, Sha256 } from '../contract/ids.js';
+import type { ModelRequest, ToolDefinition } from '../contract/messages.js';
+import { ZERO_USAGE } from '../contract/usage.js';
+import { conversationOf, type MessageFold } from '../core/messages.js';
+import type { SessionState } from '../core/session-state.js';
+import { BlockAssembler } from '../model/block-assembler.js';
+import { ModelFailure } from '../model/model-failure.js';
+import { retryDelay } from '../model/retry-delay.js';
+import { textOfBlob } from '../store/large-content.js';
+import { StoreError, type AttemptRef, type LogTransaction } from '../store/session-store.js';
+import type { ActivityDeps } from './activity-deps.js';
+import { activityFailures, currentOwner, withAttemptScope, type AttemptScope } from './activity-scope.js';
+import { ConversationCache } from './conversation-cache.js';
+import { FrameWriter } from './frame-writer.js';
+import { answerFromFrames, interruptedAttempt, withdrawnAttempt } from './interrupted-attempt.js';
+import { rawArguments } from './raw-arguments.js';
+import { settingsInForce } from './turn-settings.js';
+
+/** How the call stands when the activity begins. */
+type Beginning =
+  | { readonly kind: 'outcome'; readonly outcome: CallModelOutcome }
+  | { readonly kind: 'attempt'; readonly ref: AttemptRef; readonly state: SessionState };
+
+export function createCallModel(deps: ActivityDeps) {
+  const conversations = new ConversationCache(deps.store);
+
+  return async function callModel(step: StepRef): Promise<CallModelOutcome> {
+    const beginning = await begin(deps, step);
+    if (beginning.kind === 'outcome') return beginning.outcome;
+    return withAttemptScope(step, deps, (scope) =>
+      new ModelAttempt(deps, { uid: step.uid, ...beginning }, scope).run(conversations),
+    );
+  };
+}
+
+/** Allots the attempt, withdraws those that were lost before it, or finds that the log has the outcome already. */
+async function begin(deps: ActivityDeps, step: StepRef): Promise<Beginning> {
+  const owner = currentOwner(step, deps.ids);
+  const beginning = await deps.store.transact<Beginning | undefined>(step.uid, async (transaction) => {
+    const turn = transaction.state.openTurn;
+    if (turn?.number !== step.turn || turn.step?.number !== step.step) return undefined;
+    if (turn.cancel !== null) return { kind: 'outcome', outcome: { kind: 'aborted' } };
+    if (turn.step.message !== null) {
+      return { kind: 'outcome', outcome: await settledOutcome(deps, transaction) };
+    }
+    const grant = await transaction.openAttempt({ turn: step.turn, step: step.step }, owner);
+    if (grant.kind === 'superseded') return undefined;
+    if (grant.kind === 'stale') throw activityFailures.stale();
+    for (const attempt of grant.lost) {
+      const ref = { turn: step.turn, step: step.step, attempt };
+      const { shownCharacters } = await answerFromFrames(transaction, ref);
+      await transaction.append([withdrawnAttempt(ref, { outcome: 'lost', shownCharacters })]);
+    }
+    const ref = { turn: step.turn, step: step.step, attempt: grant.attempt };
+    return { kind: 'attempt', ref, state: transaction.state };
+  });
+  if (beginning === undefined) throw activityFailures.superseded();
+  return beginning;
+}
+
+/** What a settled message means for the workflow: how many calls it has, and how each is to be run. */
+async function settledOutcome(deps: ActivityDeps, transaction: LogTransaction): Promise<CallModelOutcome> {
+  const { state } = transaction;
+  const step = state.openTurn?.step;
+  if (step?.message == null) throw new Error('The step has no message.');
+  if (step.message.finish === 'aborted') return { kind: 'aborted' };
+  const { policy, profile } = settingsInForce(state, deps.profiles);
+  const calls: PlannedCall[] = [];
+  for (const call of step.calls) {
+    const { mode, quick } = await deps.pipeline.planCall({
+      call: { callId: call.callId, name: call.name, arguments: await rawArguments(call, transaction) },
+      selection: profile.tools,
+      policy,
+    });
+    calls.push({ mode, local: quick });
+  }
+  return { kind: 'settled', finish: step.message.finish, calls, hostId: deps.hostId };
+}
+
+class ModelAttempt {
+  readonly #assembler: BlockAssembler;
+  readonly #timing: { requestedAt: string; firstByteAt?: string };
+
+  constructor(
+    private readonly deps: ActivityDeps,
+    private readonly attempt: {
+      readonly uid: SessionUid;
+      readonly ref: AttemptRef;
+      readonly state: SessionState;
+    },
+    private readonly scope: AttemptScope,
+  ) {
+    this.#timing = { requestedAt: this.#now() };
+    this.#assembler = new BlockAssembler({
+      usedCallIds: (id) => this.#usedCallIds.has(id),
+      makeCallId: () => `call_${deps.ids.uuid().replaceAll('-', '')}` as CallId,
+    });
+  }
+
+  #usedCallIds: ReadonlySet<string> = new Set();
+
+  async run(conversations: ConversationCache): Promise<CallModelOutcome> {
+    const { deps, scope, attempt } = this;
+    const frames = new FrameWriter(deps.store, attempt.uid, attempt.ref, (error) => {
+      scope.stop(isFenced(error) ? 'given-up' : 'shutdown');
+    });
+    try {
+      const fold = await conversations.read(attempt.uid);
+      this.#usedCallIds = callIdsOf(fold);
+      const header = this.#header();
+      const model = deps.models.resolve(header.provider, header.model);
+      if (model === undefined) {
+        throw new ModelFailure('INVALID_REQUEST', `The configuration has no model ${header.model} any more.`);
+      }
+      const request = await this.#request(header, fold);
+      this.#timing.requestedAt = this.#now();
+      const stream = model.adapter.stream(request, {
+        signal: scope.signal,
+        readBlob: (sha256) => this.#readBlob(sha256),
+      });
+      for await (const chunk of stream) {
+        this.#timing.firstByteAt ??= this.#now();
+        for (const shown of this.#assembler.add(chunk)) frames.push(shown);
+      }
+      await frames.flush();
+      return await this.#settle();
+    } catch (error) {
+      if (scope.stopped !== undefined) return await this.#stopped(frames);
+      if (isFenced(error)) throw activityFailures.superseded();
+      if (error instanceof ModelFailure) return await this.#failed(error);
+      throw error;
+    }
+  }
+
+  async #settle(): Promise<CallModelOutcome> {
+    const { deps, attempt } = this;
+    const finish = this.#assembler.finish ?? 'stop';
+    const { provider, model } = this.#header();
+    return deps.store.transact(attempt.uid, async (transaction) => {
+      await transaction.closeAttempt(attempt.ref);
+      const { turn, step } = attempt.ref;
+      await transaction.append([
+        {
+          type: 'assistant/message',
+          key: eventKeys.assistantMessage(turn, step),
+          turn,
+          step,
+          surface: 'append',
+          data: {
+            messageId: deps.ids.uuid() as MessageId,
+            attempt: attempt.ref.attempt,
+            content: this.#assembler.completeContent(finish),
+            finish,
+            usage: this.#assembler.usage ?? ZERO_USAGE,
+            provider,
+            model,
+            timing: { ...this.#timing, endedAt: transaction.at },
+          },
+        },
+      ]);
+      return settledOutcome(deps, transaction);
+    });
+  }
+
+  /** A failed attempt is withdrawn; whether and when it is tried again is decided and stored here. */
+  async #failed(failure: ModelFailure): Promise<never> {
+    const { deps, attempt } = this;
+    const { turn, step, attempt: number } = attempt.ref;
+    const header = this.#header();
+    const allowed = deps.models.providers[header.provider]?.attempts ?? 1;
+    const retry = await deps.store.transact(attempt.uid, async (transaction) => {
+      await transaction.closeAttempt(attempt.ref);
+      await transaction.append([
+        withdrawnAttempt(attempt.ref, {
+          outcome: 'failed',
+          failure: {
+            code: failure.code,
+            message: failure.message,
+            ...(failure.status === undefined ? {} : { status: failure.status }),
+            ...(failure.providerRequestId === undefined
+              ? {}
+              : { providerRequestId: failure.providerRequestId }),
+          },
+          shownCharacters: this.#assembler.visibleCharacters,
+          ...usageOf(failure.usage ?? this.#assembler.usage),
+        }),
+      ]);
+      const failed = transaction.state.openTurn?.step?.failedAttempts ?? 0;
+      if (!failure.retryable || failed >= allowed) return undefined;
+      const delay = retryDelay({
+        attempt: failed,
+        retryAfterMs: failure.retryAfterMs,
+        random: deps.random(),
+      });
+      await transaction.append([
+        {
+          type: 'llm/retry',
+          key: eventKeys.llmRetry(turn, step, number),
+          turn,
+          step,
+          data: {
+            attempt: number,
+            delayMs: delay.delayMs,
+            retryAt: new Date(Date.parse(transaction.at) + delay.delayMs).toISOString(),
+            code: failure.code,
+            from: delay.from,
+          },
+        },
+      ]);
+      return delay;
+    });
+    throw retry === undefined
+      ? activityFailures.modelCallFailed(failure.code)
+      : activityFailures.modelAttemptFailed(failure.code, retry.delayMs);
+  }
+
+  /** Stopped from the outside: only a cancel is stored, and only once. */
+  async #stopped(frames: FrameWriter): Promise<CallModelOutcome> {
+    const { deps, scope, attempt } = this;
+    // A frame that was refused changes nothing about what is stored now.
+    await frames.flush().catch(() => undefined);
+    if (scope.stopped === 'given-up') {
+      deps.logger.warn({ ...attempt.ref }, 'an attempt at the model was given up and wrote nothing more');
+      throw activityFailures.superseded();
+    }
+    const answer = {
+      content: this.#assembler.interruptedContent(),
+      shownCharacters: this.#assembler.visibleCharacters,
+      usage: this.#assembler.usage,
+    };
+    const cancelled = scope.stopped === 'cancelled';
+    const { provider, model } = this.#header();
+    const settled = await deps.store
+      .transact(attempt.uid, async (transaction) => {
+        await transaction.closeAttempt(attempt.ref);
+        const event = cancelled
+          ? interruptedAttempt(attempt.ref, answer, {
+              provider,
+              model,
+              timing: { ...this.#timing, endedAt: transaction.at },
+              ids: deps.ids,
+            })
+          : withdrawnAttempt(attempt.ref, { outcome: 'lost', shownCharacters: answer.shownCharacters });
+        await transaction.append([event]);
+        return true;
+      })
+      .catch((error: unknown) => {
+        if (isFenced(error)) return false;
+        throw error;
+      });
+    if (!cancelled) throw activityFailures.shutdown();
+    // Fenced: the turn was settled without this attempt.
+    if (!settled) deps.logger.info({ ...attempt.ref }, 'a cancelled attempt had been settled already');
+    return { kind: 'aborted' };
+  }
+
+  #header(): EventData<'request/header'> {
+    const { header } = this.attempt.state;
+    if (header === null) throw new Error('The log has no request/header.');
+    return header;
+  }
+
+  async #request(header: EventData<'request/header'>, fold: MessageFold): Promise<ModelRequest> {
+    const { system, messages } = conversationOf(fold);
+    const tools: ToolDefinition[] = [];
+    for (const { sha256 } of header.tools) {
+      // The definition that was offered, also where the tool has changed since.
+      tools.push(JSON.parse(textOfBlob(await this.#readBlob(sha256))) as ToolDefinition);
+    }
+    return { model: header.model, parameters: header.parameters, tools, system, messages };
+  }
+
+  async #readBlob(sha256: Sha256): Promise<Uint8Array> {
+    const blob = await this.deps.store.readBlob(this.attempt.uid, sha256);
+    if (blob === undefined) throw new StoreError('LOG_CORRUPT', `The blob ${sha256} is missing.`);
+    return blob.bytes;
+  }
+
+  #now(): string {
+    return new Date(this.deps.clock()).toISOString();
+  }
+}
+
+function isFenced(error: unknown): boolean {
+  return error instanceof StoreError && error.code === 'ATTEMPT_FENCED';
+}
+
+function usageOf(
+  usage: EventData<'assistant/attempt'>['usage'],
+): Pick<EventData<'assistant/attempt'>, 'usage'> {
+  return usage === undefined ? {} : { usage };
+}
+
+function callIdsOf(fold: MessageFold): ReadonlySet<string> {
+  const ids = new Set<string>();
+  for (const entry of fold.entries) {
+    if (entry.role !== 'assistant') continue;
+    for (const block of entry.content) {
+      if (block.type === 'tool-call') ids.add(block.callId);
+    }
+  }
+  return ids;
+}

@@ -1,0 +1,58 @@
+/** What the next request says beside the conversation: system text, runtime context, header and tools. */
+import type { EventData } from '../contract/events.js';
+import type { OfferedTool } from '../contract/messages.js';
+import type { SessionState } from '../core/session-state.js';
+import type { StepRequest } from '../core/turn-progress.js';
+import type { ActivityDeps } from './activity-deps.js';
+import { settingsInForce, type TurnSettings } from './turn-settings.js';
+
+export interface PreparedStep {
+  readonly request: StepRequest;
+  /** The offered tools, whose definitions are kept as blobs by the digests in the header. */
+  readonly tools: readonly OfferedTool[];
+  readonly settings: TurnSettings;
+}
+
+/** Prepares the step, or says that its model is not in the catalog any more. Pure given the state and the clock. */
+export function prepareStep(
+  deps: Pick<ActivityDeps, 'profiles' | 'models' | 'registry' | 'assemblePrompt' | 'platform' | 'clock'>,
+  state: SessionState,
+  timeZone: string | undefined,
+): PreparedStep | { readonly unknownModel: string } {
+  const settings = settingsInForce(state, deps.profiles);
+  const model = deps.models.resolve(settings.provider, settings.model);
+  if (model === undefined) return { unknownModel: `${settings.provider}/${settings.model}` };
+  const tools = model.model.abilities.tools ? deps.registry.offered(settings.profile.tools) : [];
+  const prompt = deps.assemblePrompt({
+    instructions: settings.profile.instructions,
+    toolNames: tools.map(({ name }) => name),
+    runtime: {
+      workspace: settings.workspace,
+      platform: deps.platform,
+      now: deps.clock(),
+      ...(timeZone === undefined ? {} : { timeZone }),
+      permission: settings.permission,
+      sandboxed: settings.policy.sandboxed,
+      model: `${settings.provider}/${settings.model}`,
+    },
+  });
+  const header: Omit<EventData<'request/header'>, 'reason'> = {
+    provider: settings.provider,
+    model: settings.model,
+    wire: model.adapter.wire,
+    parameters: settings.profile.parameters,
+    adapterDefaults: model.adapter.adapterDefaults,
+    tools: tools.map(({ name, sha256 }) => ({ name, sha256 })),
+  };
+  return {
+    settings,
+    tools,
+    request: {
+      system: prompt.system,
+      sections: [...prompt.sections],
+      context: prompt.context,
+      header,
+      contextWindow: model.model.contextWindow,
+    },
+  };
+}

@@ -1,0 +1,248 @@
+/**
+ * The activity of one tool call: it runs the pipeline and stages the result for its place in the order.
+ *
+ * Owns when a call counts as started, and that one with effects is never run twice: where an attempt was lost after its
+ * receipt, the result says that the outcome is unknown.
+ */
+import { Context } from '@temporalio/activity';
+import type { CallRef, RunToolOutcome } from '../contract/agent-turn.js';
+import { eventKeys } from '../contract/event-keys.js';
+import type { ToolChunk } from '../contract/chunks.js';
+import type { CallState, SessionState } from '../core/session-state.js';
+import { abandonedResult, callEvent, unknownOutcome, type CallResult } from '../core/turn-progress.js';
+import { StoreError, type AttemptRef, type LogTransaction } from '../store/session-store.js';
+import type { ToolContext } from '../tools/tool.js';
+import type { ActivityDeps } from './activity-deps.js';
+import { activityFailures, currentOwner, withAttemptScope, type AttemptScope } from './activity-scope.js';
+import { FrameWriter } from './frame-writer.js';
+import { rawArguments } from './raw-arguments.js';
+import { settingsInForce, type TurnSettings } from './turn-settings.js';
+
+/** A quick call that takes longer than this as a local activity is run again as an ordinary one. */
+const LOCAL_LIMIT_MS = 1000;
+
+type Beginning =
+  | { readonly kind: 'staged' }
+  | {
+      readonly kind: 'attempt';
+      readonly ref: AttemptRef & { readonly call: number };
+      readonly call: CallState;
+      readonly arguments: string;
+      readonly state: SessionState;
+      /** Whether an earlier attempt of the call may have left something running. */
+      readonly repeated: boolean;
+      readonly observed: ReadonlyMap<string, string>;
+    };
+
+export function createRunTool(deps: ActivityDeps) {
+  return async function runTool(ref: CallRef): Promise<RunToolOutcome> {
+    const beginning = await begin(deps, ref);
+    if (beginning.kind === 'staged') return { kind: 'staged' };
+    return withAttemptScope(ref, deps, (scope) => runAttempt(deps, { ref, scope, beginning }));
+  };
+}
+
+async function begin(deps: ActivityDeps, ref: CallRef): Promise<Beginning> {
+  const owner = currentOwner(ref, deps.ids);
+  const beginning = await deps.store.transact<Beginning | undefined>(ref.uid, async (transaction) => {
+    const turn = transaction.state.openTurn;
+    if (turn?.number !== ref.turn || turn.step?.number !== ref.step) return undefined;
+    const call = turn.step.calls[ref.index];
+    // A cancelled turn starts nothing more: its end settles the call.
+    if (call === undefined || call.resultSeq !== null || turn.cancel !== null) return { kind: 'staged' };
+    const staged = await transaction.staged(ref.turn, ref.step);
+    if (staged.some(({ index }) => index === ref.index)) return { kind: 'staged' };
+    const grant = await transaction.openAttempt({ turn: ref.turn, step: ref.step, call: ref.index }, owner);
+    if (grant.kind === 'superseded') return undefined;
+    if (grant.kind === 'stale') throw activityFailures.stale();
+    const attempt = { turn: ref.turn, step: ref.step, call: ref.index, attempt: grant.attempt };
+    const effect = deps.registry.get(call.name)?.effect ?? 'read';
+    if (effect === 'effect' && call.startedAttempts.length > 0) {
+      await stage(transaction, attempt, unknownOutcome());
+      return { kind: 'staged' };
+    }
+    await announceCalls(deps, transaction, ref.index);
+    const observed = staged.flatMap(({ meta }) => observedIn(meta));
+    return {
+      kind: 'attempt',
+      ref: attempt,
+      call,
+      arguments: await rawArguments(call, transaction),
+      state: transaction.state,
+      repeated: grant.attempt > 1,
+      observed: new Map(observed),
+    };
+  });
+  if (beginning === undefined) throw activityFailures.superseded();
+  return beginning;
+}
+
+/**
+ * `tool/call` of the call that starts, and before it those of the calls in front of it: they start in the model's
+ * order, and parallel ones at the same time, so theirs may still be under way.
+ */
+async function announceCalls(deps: ActivityDeps, transaction: LogTransaction, index: number): Promise<void> {
+  const turn = transaction.state.openTurn;
+  const step = turn?.step;
+  if (turn == null || step == null) return;
+  const silent = step.calls.filter((call) => call.index <= index && call.callSeq === null);
+  const { policy, profile } = settingsInForce(transaction.state, deps.profiles);
+  for (const call of silent) {
+    const plan = await deps.pipeline.planCall({
+      call: { callId: call.callId, name: call.name, arguments: await rawArguments(call, transaction) },
+      selection: profile.tools,
+      policy,
+    });
+    await transaction.append([callEvent({ turn, step }, call, plan)]);
+  }
+}
+
+function observedIn(meta: Readonly<Record<string, unknown>> | undefined): [string, string][] {
+  const observed = (meta?.['observed'] ?? []) as readonly { path: string; version: string }[];
+  return observed.map(({ path, version }) => [path, version]);
+}
+
+async function stage(
+  transaction: LogTransaction,
+  ref: AttemptRef & { readonly call: number },
+  result: CallResult,
+): Promise<void> {
+  await transaction.closeAttempt(ref);
+  await transaction.stage(ref.turn, ref.step, { index: ref.call, ...result });
+}
+
+interface Running {
+  readonly ref: CallRef;
+  readonly scope: AttemptScope;
+  readonly beginning: Extract<Beginning, { kind: 'attempt' }>;
+}
+
+async function runAttempt(deps: ActivityDeps, running: Running): Promise<RunToolOutcome> {
+  const { ref, scope, beginning } = running;
+  const settings = settingsInForce(beginning.state, deps.profiles);
+  const frames = new FrameWriter(deps.store, ref.uid, beginning.ref, (error) => {
+    if (isFenced(error)) scope.stop('given-up');
+  });
+  const context = toolContext(deps, running, settings, (chunk) => {
+    frames.push(chunk);
+  });
+  // What an earlier attempt left running is ended before the call runs again.
+  if (beginning.repeated) await deps.endLeftovers(context.idempotencyKey);
+  const tooSlow = limitLocally(scope);
+  try {
+    const outcome = await deps.pipeline.executeCall({
+      call: {
+        callId: beginning.call.callId,
+        name: beginning.call.name,
+        arguments: beginning.arguments,
+      },
+      selection: settings.profile.tools,
+      policy: settings.policy,
+      context,
+      beforeBody: () => receipt(deps, running),
+    });
+    frames.push({
+      type: 'tool-finished',
+      isError: outcome.isError,
+      ...(outcome.error === undefined ? {} : { code: outcome.error.code }),
+    });
+    await frames.flush().catch(() => undefined);
+    await deps.store.transact(ref.uid, (transaction) => stage(transaction, beginning.ref, outcome));
+    return { kind: 'staged' };
+  } catch (error) {
+    if (isFenced(error) || scope.stopped === 'given-up') {
+      deps.logger.warn({ ...beginning.ref }, 'an attempt at a tool was given up and wrote nothing more');
+      throw activityFailures.superseded();
+    }
+    if (scope.stopped === undefined) throw error;
+    return await stoppedOutcome(deps, running, tooSlow.happened());
+  } finally {
+    tooSlow.clear();
+  }
+}
+
+/** A cancelled call has `ABORTED` as its result; one whose worker stops is left to the next attempt. */
+async function stoppedOutcome(
+  deps: ActivityDeps,
+  { ref, scope, beginning }: Running,
+  tooSlow: boolean,
+): Promise<RunToolOutcome> {
+  const cancelled = scope.stopped === 'cancelled' && !tooSlow;
+  await deps.store.transact(ref.uid, async (transaction) => {
+    const call = transaction.state.openTurn?.step?.calls[ref.index] ?? beginning.call;
+    if (cancelled) await stage(transaction, beginning.ref, abandonedResult(call, true));
+    else await transaction.closeAttempt(beginning.ref);
+  });
+  if (cancelled) return { kind: 'staged' };
+  if (tooSlow) return { kind: 'too-slow' };
+  throw activityFailures.shutdown();
+}
+
+/** As a local activity the call has {@link LOCAL_LIMIT_MS}; it is a read, so it can be run again. */
+function limitLocally(scope: AttemptScope): { happened(): boolean; clear(): void } {
+  if (!Context.current().info.isLocal) return { happened: () => false, clear: () => undefined };
+  let happened = false;
+  const timer = setTimeout(() => {
+    happened = scope.stopped === undefined;
+    scope.stop('cancelled');
+  }, LOCAL_LIMIT_MS);
+  return {
+    happened: () => happened,
+    clear: () => {
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** The receipt: from here on a call with effects counts as run, whatever becomes of its worker. */
+async function receipt(deps: ActivityDeps, { ref, beginning }: Running): Promise<void> {
+  const effect = deps.registry.get(beginning.call.name)?.effect ?? 'read';
+  if (effect === 'read') return;
+  const { turn, step, call, attempt } = beginning.ref;
+  await deps.store.transact(ref.uid, async (transaction) => {
+    await transaction.requireAttempt(beginning.ref);
+    await transaction.append([
+      {
+        type: 'tool/started',
+        key: eventKeys.toolStarted(turn, step, call, attempt),
+        turn,
+        step,
+        data: {
+          callId: beginning.call.callId,
+          attempt,
+          hostId: deps.hostId,
+          startedAt: transaction.at,
+        },
+      },
+    ]);
+  });
+}
+
+function toolContext(
+  deps: ActivityDeps,
+  { ref, scope, beginning }: Running,
+  settings: TurnSettings,
+  show: (chunk: ToolChunk) => void,
+): ToolContext {
+  return {
+    signal: scope.signal,
+    idempotencyKey: `${ref.uid}/${[ref.turn, ref.step, ref.index].join('.')}`,
+    callId: beginning.call.callId,
+    workspace: settings.workspace,
+    protectedPaths: deps.protectedPaths,
+    execution: deps.execution,
+    observedVersion: (path) => beginning.observed.get(path) ?? beginning.state.observedFiles[path],
+    output: (stream, text) => {
+      show({ type: 'tool-output', stream, text });
+    },
+    progress: (progress) => {
+      show({ type: 'tool-progress', ...progress });
+    },
+    saveBlob: (bytes, mediaType) => deps.store.saveBlob(ref.uid, bytes, mediaType),
+    readBlob: async (sha256) => (await deps.store.readBlob(ref.uid, sha256))?.bytes,
+  };
+}
+
+function isFenced(error: unknown): boolean {
+  return error instanceof StoreError && error.code === 'ATTEMPT_FENCED';
+}

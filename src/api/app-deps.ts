@@ -1,0 +1,46 @@
+/** What the HTTP API is made from. Everything with a side effect, the clock included, comes in here. */
+import type { Logger } from 'pino';
+import type { Profile } from '../contract/configuration.js';
+import type { ModelResource, Readiness } from '../contract/http.js';
+import type { Clock, IdSource } from '../contract/ids.js';
+import type { TurnEngine } from '../contract/turn-engine.js';
+import type { SessionStore } from '../store/session-store.js';
+
+/** The models that sessions and prompts may name. */
+export interface ModelDirectory {
+  has(provider: string, model: string): boolean;
+  list(): readonly ModelResource[];
+}
+
+export interface ApiSettings {
+  readonly version: string;
+  /** The largest JSON body, in bytes. */
+  readonly bodyLimitBytes: number;
+  /** Absolute folders in which sessions may have their workspace; null is any folder but system folders. */
+  readonly workspaceRoots: readonly string[] | null;
+  /** A session without a workspace of its own gets `<workspacesFolder>/<uid>`. */
+  readonly workspacesFolder: string;
+  /** Host names, without a port, that requests may be addressed to; null is any. */
+  readonly allowedHosts: readonly string[] | null;
+  /** How often a stream sends `ping`; default `PING_INTERVAL_MS`. */
+  readonly pingIntervalMs?: number;
+}
+
+/** The host names of a server that is bound to loopback (DNS rebinding reaches it by any other). */
+export const LOOPBACK_HOSTS: readonly string[] = ['127.0.0.1', 'localhost', '[::1]'];
+
+export interface AppDeps {
+  readonly store: SessionStore;
+  /** Told after a commit; what it misses, the sweeper makes good. */
+  readonly engine: TurnEngine;
+  readonly profiles: ReadonlyMap<string, Profile>;
+  readonly models: ModelDirectory;
+  readonly ids: IdSource;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly settings: ApiSettings;
+  readiness(): Promise<Readiness>;
+  /** True from the start of a shutdown: what would begin new work is refused with `DRAINING`. */
+  isDraining(): boolean;
+  isEngineUp(): boolean;
+}

@@ -1,0 +1,50 @@
+/** Builds the HTTP API. Owns the order in which a request passes its guards, body and routes; listening is the runtime's. */
+import express, { type Express } from 'express';
+import helmet from 'helmet';
+import type { AppDeps } from './app-deps.js';
+import { createEngineNudge } from './engine-nudge.js';
+import { createErrorHandler, refuseUnknownRoute } from './error-handler.js';
+import { createJsonBody } from './json-body.js';
+import { createOriginGuard } from './origin-guard.js';
+import { blobRoutes } from './routes/blobs.js';
+import { cancelRoutes } from './routes/cancel.js';
+import { eventRoutes } from './routes/events.js';
+import { jobRoutes } from './routes/jobs.js';
+import { messageRoutes } from './routes/messages.js';
+import { promptRoutes } from './routes/prompts.js';
+import { serviceRoutes } from './routes/service.js';
+import { sessionRoutes } from './routes/sessions.js';
+import { turnRoutes } from './routes/turns.js';
+
+/** The API as an Express application over its dependencies. */
+export function createApp(deps: AppDeps): Express {
+  const { settings } = deps;
+  const nudge = createEngineNudge(deps);
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.set('query parser', 'simple');
+  app.set('case sensitive routing', true);
+
+  app.use(helmet());
+  app.use((_request, response, next) => {
+    response.set('cache-control', 'no-store');
+    next();
+  });
+  app.use(createOriginGuard(settings.allowedHosts));
+  app.use(createJsonBody(settings.bodyLimitBytes));
+
+  app.use(serviceRoutes(deps));
+  app.use(sessionRoutes(deps, nudge));
+  app.use(promptRoutes(deps, nudge));
+  app.use(cancelRoutes(deps, nudge));
+  app.use(turnRoutes(deps));
+  app.use(jobRoutes(deps, nudge));
+  app.use(eventRoutes(deps));
+  app.use(messageRoutes(deps));
+  app.use(blobRoutes(deps));
+
+  app.use(refuseUnknownRoute);
+  app.use(createErrorHandler(deps.logger));
+  return app;
+}

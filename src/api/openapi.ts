@@ -1,0 +1,322 @@
+/**
+ * The API's description as OpenAPI 3.1, made from the zod schemas that check the requests.
+ *
+ * Owns which operations there are; a test holds it against the routes.
+ */
+import { z } from 'zod';
+import { frameSchema } from '../contract/chunks.js';
+import { EVENT_SCHEMAS, surfaceSchema } from '../contract/events.js';
+import {
+  cancelAnswerSchema,
+  cancelBodySchema,
+  jobBodySchema,
+  messageResourceSchema,
+  modelResourceSchema,
+  problemSchema,
+  promptAnswerSchema,
+  promptBodySchema,
+  readinessSchema,
+  sessionBodySchema,
+  sessionPatchSchema,
+  sessionResourceSchema,
+  sessionStatusSchema,
+  streamStateSchema,
+  turnResourceSchema,
+} from '../contract/http.js';
+import { sessionIdSchema } from '../contract/ids.js';
+import { PROBLEM_CONTENT_TYPE } from './error-handler.js';
+
+const count = z.number().int().nonnegative();
+
+const eventSchema = z.union(
+  Object.entries(EVENT_SCHEMAS).map(([type, data]) =>
+    z.strictObject({
+      sessionId: sessionIdSchema,
+      seq: count,
+      type: z.literal(type),
+      at: z.iso.datetime(),
+      turn: count.optional(),
+      step: count.optional(),
+      surface: surfaceSchema.optional(),
+      sources: z.array(count).optional(),
+      data,
+    }),
+  ),
+);
+
+/** The components by their names in the description. Bodies are described as they are sent, answers as they come. */
+const BODIES = {
+  SessionBody: sessionBodySchema,
+  SessionPatch: sessionPatchSchema,
+  PromptBody: promptBodySchema,
+  CancelBody: cancelBodySchema,
+  JobBody: jobBodySchema,
+} as const;
+const ANSWERS = {
+  Session: sessionResourceSchema,
+  Turn: turnResourceSchema,
+  PromptAnswer: promptAnswerSchema,
+  CancelAnswer: cancelAnswerSchema,
+  Event: eventSchema,
+  Frame: frameSchema,
+  StreamState: streamStateSchema,
+  Message: messageResourceSchema,
+  Model: modelResourceSchema,
+  Readiness: readinessSchema,
+  Health: z.strictObject({ status: z.literal('ok'), version: z.string() }),
+  Problem: problemSchema,
+} as const;
+
+type Json = Readonly<Record<string, unknown>>;
+type Component = keyof typeof BODIES | keyof typeof ANSWERS;
+
+const ref = (name: Component): Json => ({ $ref: `#/components/schemas/${name}` });
+const json = (name: Component, description: string): Json => ({
+  description,
+  content: { 'application/json': { schema: ref(name) } },
+});
+const page = (item: Component, cursor = 'string'): Json => ({
+  type: 'object',
+  required: ['items', 'nextCursor'],
+  properties: { items: { type: 'array', items: ref(item) }, nextCursor: { type: [cursor, 'null'] } },
+});
+const list = (item: Component, description: string): Json => ({
+  description,
+  content: { 'application/json': { schema: page(item) } },
+});
+const parameter = (place: 'path' | 'query' | 'header', name: string, schema: Json, description: string) => ({
+  name,
+  in: place,
+  required: place === 'path',
+  schema,
+  description,
+});
+
+const string = { type: 'string' };
+const ID = parameter('path', 'id', string, 'The session id.');
+const TURN = parameter('path', 'turn', { type: 'integer', minimum: 1 }, 'The turn, from 1.');
+const LIMIT = parameter(
+  'query',
+  'limit',
+  { type: 'integer', minimum: 1, maximum: 1000, default: 100 },
+  'How many items at most.',
+);
+const CURSOR = parameter('query', 'cursor', string, 'The `nextCursor` of the page before.');
+const WAIT = parameter(
+  'query',
+  'wait',
+  { type: 'number', maximum: 300 },
+  "Seconds to wait for the turn's end.",
+);
+const PREFER = parameter('header', 'Prefer', string, '`wait=N` is the same as `?wait=N`.');
+const KEY = parameter('header', 'Idempotency-Key', string, 'The same as `requestId` in the body.');
+
+interface Operation {
+  readonly summary: string;
+  readonly parameters?: readonly Json[];
+  readonly body?: keyof typeof BODIES;
+  readonly answers: Readonly<Record<string, Json>>;
+}
+
+const OPERATIONS: Readonly<Record<string, Readonly<Record<string, Operation>>>> = {
+  '/v1/sessions': {
+    post: {
+      summary: 'Create a session',
+      body: 'SessionBody',
+      answers: {
+        201: json('Session', 'Created.'),
+        200: json('Session', 'Created before with the same id and body.'),
+      },
+    },
+    get: {
+      summary: 'List sessions, newest first',
+      parameters: [
+        LIMIT,
+        CURSOR,
+        parameter('query', 'status', { enum: sessionStatusSchema.options }, 'Only sessions in this state.'),
+      ],
+      answers: { 200: list('Session', 'A page of sessions.') },
+    },
+  },
+  '/v1/sessions/{id}': {
+    get: { summary: 'Show a session', parameters: [ID], answers: { 200: json('Session', 'The session.') } },
+    patch: {
+      summary: 'Rename a session or change its settings',
+      parameters: [ID],
+      body: 'SessionPatch',
+      answers: { 200: json('Session', 'The session as it is now.') },
+    },
+    delete: {
+      summary: 'Delete a session with all its data',
+      parameters: [ID],
+      answers: { 204: { description: 'Deleted.' } },
+    },
+  },
+  '/v1/sessions/{id}/prompts': {
+    post: {
+      summary: 'Send a prompt; it is durable once accepted',
+      parameters: [ID, KEY],
+      body: 'PromptBody',
+      answers: {
+        202: json('PromptAnswer', 'Accepted.'),
+        200: json('PromptAnswer', 'Accepted before under the same request id.'),
+      },
+    },
+  },
+  '/v1/sessions/{id}/cancel': {
+    post: {
+      summary: 'Cancel the open turn',
+      parameters: [ID],
+      body: 'CancelBody',
+      answers: {
+        202: json('CancelAnswer', 'The turn is being cancelled.'),
+        200: json('CancelAnswer', 'There was nothing to cancel.'),
+      },
+    },
+  },
+  '/v1/sessions/{id}/turns': {
+    get: {
+      summary: 'List the turns of a session, newest first',
+      parameters: [ID, LIMIT, CURSOR],
+      answers: { 200: list('Turn', 'A page of turns.') },
+    },
+  },
+  '/v1/sessions/{id}/turns/{turn}': {
+    get: {
+      summary: 'Show a turn, or wait for its end',
+      parameters: [ID, TURN, WAIT],
+      answers: { 200: json('Turn', 'The turn as it is now.') },
+    },
+  },
+  '/v1/sessions/{id}/turns/{turn}/cancel': {
+    post: {
+      summary: 'Cancel a turn',
+      parameters: [ID, TURN],
+      body: 'CancelBody',
+      answers: {
+        202: json('CancelAnswer', 'The turn is being cancelled.'),
+        200: json('CancelAnswer', 'The turn has ended already.'),
+      },
+    },
+  },
+  '/v1/turns': {
+    post: {
+      summary: 'Run a job: a prompt, in a session of its own where none is named',
+      parameters: [WAIT, PREFER, KEY],
+      body: 'JobBody',
+      answers: { 202: json('Turn', 'Accepted; see `Location`.'), 200: json('Turn', 'The ended turn.') },
+    },
+  },
+  '/v1/sessions/{id}/events': {
+    get: {
+      summary: 'A page of the log, or with `Accept: text/event-stream` the event stream',
+      parameters: [
+        ID,
+        LIMIT,
+        parameter('query', 'after', string, 'Page: a seq, exclusive. Stream: a cursor.'),
+        parameter('query', 'before', { type: 'integer' }, 'Page only: the last events before this seq.'),
+        parameter('query', 'types', string, 'Page only: event types, separated by commas.'),
+        parameter('query', 'until', { const: 'turn-end' }, 'Stream only: end with the end of the turn.'),
+        parameter('query', 'turn', { type: 'integer', minimum: 1 }, 'Stream only, with `until`: which turn.'),
+        parameter('header', 'Last-Event-ID', string, 'Stream only: the cursor; wins over `after`.'),
+      ],
+      answers: {
+        200: {
+          description:
+            'A page of events, or a stream of `event` (Event), `frame` (Frame), `state` (StreamState), `ping` and `end` (Turn).',
+          content: {
+            'application/json': { schema: page('Event', 'integer') },
+            'text/event-stream': { schema: string },
+          },
+        },
+      },
+    },
+  },
+  '/v1/sessions/{id}/messages': {
+    get: {
+      summary: 'The messages that a model is shown, oldest first',
+      parameters: [ID, LIMIT, CURSOR],
+      answers: { 200: list('Message', 'A page of messages.') },
+    },
+  },
+  '/v1/sessions/{id}/blobs/{sha256}': {
+    get: {
+      summary: 'The bytes of a large content',
+      parameters: [ID, parameter('path', 'sha256', string, 'The digest.')],
+      answers: { 200: { description: 'The bytes.', content: { '*/*': {} } } },
+    },
+  },
+  '/v1/models': {
+    get: { summary: 'The models that can be named', answers: { 200: list('Model', 'All models.') } },
+  },
+  '/healthz': {
+    get: { summary: 'Whether the process answers', answers: { 200: json('Health', 'It does.') } },
+  },
+  '/readyz': {
+    get: {
+      summary: 'Whether turns can be run',
+      answers: { 200: json('Readiness', 'They can.'), 503: json('Readiness', 'Not now.') },
+    },
+  },
+  '/openapi.json': {
+    get: { summary: 'This description', answers: { 200: { description: 'OpenAPI 3.1.' } } },
+  },
+};
+
+/** The description of the API as a JSON value. */
+export function describeApi(version: string): Json {
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Turnkeeper', version, description: 'Runs agent turns that cannot be lost.' },
+    paths: Object.fromEntries(
+      Object.entries(OPERATIONS).map(([path, methods]) => [
+        path,
+        Object.fromEntries(
+          Object.entries(methods).map(([method, operation]) => [method, describe(operation)]),
+        ),
+      ]),
+    ),
+    components: { schemas: { ...componentsOf(BODIES, 'input'), ...componentsOf(ANSWERS, 'output') } },
+  };
+}
+
+function describe({ summary, parameters = [], body, answers }: Operation): Json {
+  return {
+    summary,
+    parameters,
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: body !== 'CancelBody',
+            content: { 'application/json': { schema: ref(body) } },
+          },
+        }),
+    responses: {
+      ...answers,
+      default: { description: 'A problem.', content: { [PROBLEM_CONTENT_TYPE]: { schema: ref('Problem') } } },
+    },
+  };
+}
+
+function componentsOf(schemas: Readonly<Record<string, z.ZodType>>, io: 'input' | 'output'): Json {
+  return Object.fromEntries(
+    Object.entries(schemas).map(([name, schema]) => {
+      return [name, relocate(z.toJSONSchema(schema, { io, unrepresentable: 'any' }), name)];
+    }),
+  );
+}
+
+/** References inside of a component are made relative to the whole description. */
+function relocate(value: unknown, name: string): unknown {
+  if (Array.isArray(value)) return value.map((entry) => relocate(entry, name));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, entry]) => [
+      key,
+      key === '$ref' && typeof entry === 'string' && entry.startsWith('#')
+        ? `#/components/schemas/${name}${entry.slice(1)}`
+        : relocate(entry, name),
+    ]),
+  );
+}

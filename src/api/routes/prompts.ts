@@ -1,0 +1,75 @@
+/** `POST /v1/sessions/:id/prompts`: a prompt is durable when this answers 202. */
+import { Router } from 'express';
+import { promptBodySchema, type PromptAnswer } from '../../contract/http.js';
+import type { ItemId, RequestId } from '../../contract/ids.js';
+import { admitPrompt } from '../../store/admission.js';
+import type { AppDeps } from '../app-deps.js';
+import { bodyDigest } from '../body-digest.js';
+import type { EngineNudge } from '../engine-nudge.js';
+import { ProblemError } from '../problem.js';
+import { checkBlobs, contentOf } from '../prompt-content.js';
+import { contextOf } from '../request-context.js';
+import { parseBody, parseQuery, requestIdOf } from '../request-input.js';
+import { checkModelChoice } from '../session-choice.js';
+import { sessionOf } from '../session-lookup.js';
+
+export function promptRoutes(deps: AppDeps, nudge: EngineNudge): Router {
+  const { store, ids } = deps;
+  const router = Router();
+
+  router.post('/v1/sessions/:id/prompts', async (request, response) => {
+    parseQuery(request, {});
+    const { requestId: inBody, ...prompt } = parseBody(promptBodySchema, request);
+    const requestId = requestIdOf(request, inBody) ?? (ids.uuid() as RequestId);
+    if (deps.isDraining()) {
+      throw new ProblemError(
+        'DRAINING',
+        'The server shuts down and takes no prompts; send it again in a moment.',
+      );
+    }
+    const session = await sessionOf(request, store);
+    const content = contentOf(prompt);
+    await checkBlobs(store, session.uid, content);
+    const { provider, model, mode, timeZone } = prompt;
+    if (provider !== undefined || model !== undefined) {
+      checkModelChoice({ provider, model }, (await store.readState(session.uid)).settings ?? {}, deps);
+    }
+
+    const admission = await admitPrompt(store, session.uid, {
+      requestId,
+      itemId: ids.uuid() as ItemId,
+      mode,
+      content,
+      bodySha256: bodyDigest(prompt),
+      timeZone,
+      by: contextOf(request).by,
+      provider,
+      model,
+    });
+    if (admission.kind === 'request-id-reused') throw requestIdReused(requestId);
+    const { itemId, turn, position, cursorSeq, duplicate } = admission;
+    if (turn !== null && !duplicate) nudge.start(session.uid, turn);
+    const answer: PromptAnswer = {
+      accepted: true,
+      requestId,
+      sessionId: session.id,
+      itemId,
+      turn,
+      position,
+      cursor: String(cursorSeq),
+      duplicate,
+    };
+    response.status(duplicate ? 200 : 202).json(answer);
+  });
+
+  return router;
+}
+
+/** The refusal of a request id whose first use had another body. */
+export function requestIdReused(requestId: RequestId): ProblemError {
+  return new ProblemError(
+    'REQUEST_ID_REUSED',
+    `The request id "${requestId}" was used with another body; a new prompt needs a new one.`,
+    'requestId',
+  );
+}

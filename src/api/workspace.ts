@@ -1,0 +1,98 @@
+/**
+ * Which folder a session may have as its workspace (DESIGN 15 and 19).
+ *
+ * Owns the check at the door. That tools stay inside of it is checked again at each use, in `tools/`.
+ */
+import { mkdir, realpath, rm, stat } from 'node:fs/promises';
+import { isAbsolute, join, sep } from 'node:path';
+import type { SessionUid } from '../contract/ids.js';
+import type { ApiSettings } from './app-deps.js';
+import { ProblemError } from './problem.js';
+
+/** Folders that belong to the system, with everything in them. */
+const SYSTEM_TREES = [
+  '/bin',
+  '/boot',
+  '/dev',
+  '/etc',
+  '/lib',
+  '/lib32',
+  '/lib64',
+  '/libx32',
+  '/proc',
+  '/sbin',
+  '/sys',
+  '/usr',
+  '/Library',
+  '/System',
+];
+
+/** Folders that are too much as a whole, but whose parts may be somebody's own. A person's home is theirs to choose. */
+const SYSTEM_FOLDERS = new Set(['/', '/home', '/opt', '/run', '/var', '/Users', '/private']);
+
+type WorkspaceSettings = Pick<ApiSettings, 'workspaceRoots' | 'workspacesFolder'>;
+
+/**
+ * The real path of the folder that a caller asks for.
+ *
+ * @throws `ProblemError` `INVALID_REQUEST` where it is no existing folder with an absolute path, and
+ *   `WORKSPACE_NOT_ALLOWED` for a system folder, one outside of the configured roots, or another session's own.
+ */
+export async function resolveWorkspace(asked: string, settings: WorkspaceSettings): Promise<string> {
+  if (!isAbsolute(asked) || asked.includes('\0')) throw unusable('must be an absolute path');
+  const folder = await realFolder(asked);
+  if (folder === undefined) throw unusable('must be an existing folder');
+  if (SYSTEM_FOLDERS.has(folder) || SYSTEM_TREES.some((tree) => isInside(folder, tree))) {
+    throw notAllowed('a system folder cannot be a workspace');
+  }
+  const { workspaceRoots } = settings;
+  if (workspaceRoots !== null && !(await isInsideAny(folder, workspaceRoots))) {
+    throw notAllowed('must be inside of the folders of server.workspaceRoots');
+  }
+  if (await isInsideAny(folder, [settings.workspacesFolder])) {
+    throw notAllowed("must not be inside of Turnkeeper's own folder of workspaces");
+  }
+  return folder;
+}
+
+/** The folder of a session that asked for none. */
+export function freshWorkspace(uid: SessionUid, settings: WorkspaceSettings): string {
+  return join(settings.workspacesFolder, uid);
+}
+
+/** Makes the folder of a session that asked for none; one that is there is left as it is. */
+export async function makeFreshWorkspace(uid: SessionUid, settings: WorkspaceSettings): Promise<void> {
+  await mkdir(freshWorkspace(uid, settings), { recursive: true });
+}
+
+/** Removes what a session's fresh workspace holds. */
+export async function removeFreshWorkspace(uid: SessionUid, settings: WorkspaceSettings): Promise<void> {
+  await rm(freshWorkspace(uid, settings), { recursive: true, force: true });
+}
+
+async function realFolder(path: string): Promise<string | undefined> {
+  try {
+    const real = await realpath(path);
+    return (await stat(real)).isDirectory() ? real : undefined;
+  } catch {
+    // Not there, or not to be looked into: either way no workspace.
+    return undefined;
+  }
+}
+
+async function isInsideAny(folder: string, roots: readonly string[]): Promise<boolean> {
+  const real = await Promise.all(roots.map(realFolder));
+  return real.some((root) => root !== undefined && isInside(folder, root));
+}
+
+function isInside(folder: string, root: string): boolean {
+  return folder === root || folder.startsWith(root.endsWith(sep) ? root : root + sep);
+}
+
+function unusable(what: string): ProblemError {
+  return new ProblemError('INVALID_REQUEST', `"workspace": ${what}.`, 'workspace');
+}
+
+function notAllowed(what: string): ProblemError {
+  return new ProblemError('WORKSPACE_NOT_ALLOWED', `"workspace": ${what}.`, 'workspace');
+}

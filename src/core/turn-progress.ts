@@ -1,0 +1,292 @@
+/**
+ * What comes after what in a turn, as facts to append: entering it, taking a step, committing results, ending.
+ *
+ * Pure decisions over the state. When they are taken, and in which transaction, is the business of `advance`.
+ */
+import type { BlobBlock, InputBlock } from '../contract/content.js';
+import { eventKeys } from '../contract/event-keys.js';
+import type { EventData, MessageSource, NewEvent } from '../contract/events.js';
+import type { ToolResultCode } from '../contract/failures.js';
+import type { IdSource, MessageId } from '../contract/ids.js';
+import type { TurnLimits } from '../contract/session.js';
+import type { TurnEndReason } from '../contract/turn-end.js';
+import { totalTokens } from '../contract/usage.js';
+import { claimInput, type Inbox, type InboxEntry } from './inbox.js';
+import type { CallState, OpenStep, OpenTurn, SessionState } from './session-state.js';
+
+/** The result of a call before it has its place in the log. */
+export interface CallResult {
+  readonly content: readonly InputBlock[];
+  readonly isError: boolean;
+  readonly error?: { readonly name: string; readonly code: ToolResultCode };
+  readonly meta?: Readonly<Record<string, unknown>>;
+  readonly contexts: readonly (readonly InputBlock[])[];
+  readonly durationMs: number;
+}
+
+/** The open turn and step of a state that has them; a decision that needs them is never taken without. */
+export interface StepPlace {
+  readonly turn: OpenTurn;
+  readonly step: OpenStep;
+}
+
+/** `turn/start`, and the claim of the turn's first input. */
+export function enterTurn(
+  turn: number,
+  inbox: Inbox,
+): { events: NewEvent[]; entries: readonly InboxEntry[] } {
+  const claim = claimInput(inbox, turn, 1);
+  const requestIds = claim.entries.map((entry) => entry.requestId);
+  return {
+    entries: claim.entries,
+    events: [
+      { type: 'turn/start', key: eventKeys.turnStart(turn), turn, data: { requestIds } },
+      ...claim.events,
+    ],
+  };
+}
+
+/** What a step says to the model beside the input that it claims. */
+export interface StepRequest {
+  readonly system: string;
+  readonly sections: EventData<'system/message'>['sections'];
+  /** The runtime context; appended only where it differs from the last one. */
+  readonly context: string;
+  readonly header: Omit<EventData<'request/header'>, 'reason'>;
+  readonly contextWindow: number;
+}
+
+/** `step/start` and all that the step's request adds to the log, in the order of the catalogue. */
+export function startStep(
+  state: SessionState,
+  place: { readonly turn: number; readonly step: number; readonly entries: readonly InboxEntry[] },
+  request: StepRequest,
+  ids: IdSource,
+): NewEvent[] {
+  const { turn, step } = place;
+  const at = { turn, step };
+  const events: NewEvent[] = [{ type: 'step/start', key: eventKeys.stepStart(turn, step), ...at, data: {} }];
+  if (state.system?.content !== request.system) {
+    events.push({
+      type: 'system/message',
+      key: eventKeys.systemMessage(turn, step),
+      ...at,
+      surface: state.system === null ? 'append' : { replace: [state.system.seq, state.system.seq] },
+      data: { content: request.system, sections: request.sections },
+    });
+  }
+  const messages: { content: readonly InputBlock[]; source: MessageSource }[] = place.entries.map(
+    ({ content, source }) => ({ content, source }),
+  );
+  if (state.contextSnapshot !== request.context) {
+    messages.push({
+      content: [{ type: 'text', text: request.context }],
+      source: { kind: 'context', form: 'snapshot' },
+    });
+  }
+  messages.forEach(({ content, source }, n) => {
+    events.push({
+      type: 'user/message',
+      key: eventKeys.userMessage(turn, step, n),
+      ...at,
+      surface: 'append',
+      data: { messageId: ids.uuid() as MessageId, content: [...content], source },
+    });
+  });
+  if (!sameHeader(state.header, request.header)) {
+    events.push({
+      type: 'request/header',
+      key: eventKeys.requestHeader(turn, step),
+      ...at,
+      data: { ...request.header, reason: state.header === null ? 'initial' : 'change' },
+    });
+  }
+  if (state.contextWindow !== request.contextWindow) {
+    events.push({
+      type: 'request/context',
+      key: eventKeys.requestContext(turn, step),
+      ...at,
+      data: { contextWindow: request.contextWindow },
+    });
+  }
+  return events;
+}
+
+function sameHeader(
+  standing: EventData<'request/header'> | null,
+  next: Omit<EventData<'request/header'>, 'reason'>,
+): boolean {
+  if (standing === null) return false;
+  const canonical = (header: Omit<EventData<'request/header'>, 'reason'>) =>
+    JSON.stringify([
+      header.provider,
+      header.model,
+      header.wire,
+      Object.entries(header.parameters).sort(),
+      Object.entries(header.adapterDefaults).sort(),
+      header.tools.map(({ name, sha256 }) => [name, sha256]),
+    ]);
+  return canonical(standing) === canonical(next);
+}
+
+/** `tool/call` of a call that starts, or that is settled without having started. */
+export function callEvent(
+  { turn, step }: StepPlace,
+  call: CallState,
+  plan: Pick<EventData<'tool/call'>, 'effect' | 'mode'>,
+): NewEvent {
+  return {
+    type: 'tool/call',
+    key: eventKeys.toolCall(turn.number, step.number, call.index),
+    turn: turn.number,
+    step: step.number,
+    data: {
+      callId: call.callId,
+      index: call.index,
+      name: call.name,
+      arguments: call.arguments,
+      effect: plan.effect,
+      mode: plan.mode,
+    },
+  };
+}
+
+/**
+ * The results of a step in the model's order, and after them what the results add as context.
+ *
+ * @param resultOf the result of each call; every call of the step has one.
+ */
+export function commitResults(
+  place: StepPlace,
+  resultOf: (call: CallState) => CallResult,
+  ids: IdSource,
+): NewEvent[] {
+  const { turn, step } = place;
+  const at = { turn: turn.number, step: step.number };
+  const open = step.calls.filter((call) => call.resultSeq === null);
+  const results = open.map((call) => ({ call, result: resultOf(call) }));
+  let n = step.userMessages;
+  return [
+    ...results.map(({ call, result }): NewEvent => {
+      const { content, isError, error, meta, durationMs } = result;
+      return {
+        type: 'tool/result',
+        key: eventKeys.toolResult(at.turn, at.step, call.index),
+        ...at,
+        surface: 'append',
+        ...(call.callSeq === null ? {} : { sources: [call.callSeq] }),
+        data: {
+          callId: call.callId,
+          content: [...content],
+          isError,
+          ...(error === undefined ? {} : { error }),
+          ...(meta === undefined ? {} : { meta }),
+          durationMs,
+        },
+      };
+    }),
+    ...results.flatMap(({ call, result }) =>
+      result.contexts.map((content): NewEvent => ({
+        type: 'user/message',
+        key: eventKeys.userMessage(at.turn, at.step, n++),
+        ...at,
+        surface: 'append',
+        data: {
+          messageId: ids.uuid() as MessageId,
+          content: [...content],
+          source: { kind: 'tool-context', callId: call.callId },
+        },
+      })),
+    ),
+  ];
+}
+
+/** How a call is reported that did not come to its own result. */
+export function unfinishedResult(code: ToolResultCode, text: string): CallResult {
+  return {
+    content: [{ type: 'text', text }],
+    isError: true,
+    error: { name: 'ToolCallUnfinished', code },
+    contexts: [],
+    durationMs: 0,
+  };
+}
+
+/** The result of a call that was running or waiting when its turn ended. */
+export function abandonedResult(call: CallState, aborted: boolean): CallResult {
+  const started = call.callSeq !== null;
+  if (aborted) {
+    return started
+      ? unfinishedResult(
+          'ABORTED',
+          'The call was aborted while it ran. It may have had a part of its effect.',
+        )
+      : unfinishedResult('ABORTED_BEFORE_DISPATCH', 'The call was aborted before it started.');
+  }
+  return call.startedAttempts.length > 0
+    ? unknownOutcome()
+    : unfinishedResult('TOOL_NOT_STARTED', 'The turn ended before the call ran. It had no effect.');
+}
+
+/** The result of a call with effects whose attempt was lost after it had started. */
+export function unknownOutcome(): CallResult {
+  return unfinishedResult(
+    'TOOL_OUTCOME_UNKNOWN',
+    'The call had started when its worker was lost, so it is not known whether it took effect. ' +
+      'It was not run again. Check what it did before you repeat it.',
+  );
+}
+
+/** What follows a step whose calls have all settled. */
+export type NextMove = { readonly kind: 'step' } | { readonly kind: 'end'; readonly reason: TurnEndReason };
+
+/** Goes on while the model asks for calls or input is pending, within the limits. */
+export function nextMove(state: SessionState, { turn, step }: StepPlace, limits: TurnLimits): NextMove {
+  if (step.message?.finish === 'max-tokens') return { kind: 'end', reason: { kind: 'max-tokens' } };
+  const pending = state.inbox.nextStep.length > 0;
+  const asked = step.calls.length > 0 && !step.concludesTurn;
+  if (!asked && !pending) return { kind: 'end', reason: { kind: 'completed' } };
+  const reached = limitReached(turn, limits);
+  return reached === null ? { kind: 'step' } : { kind: 'end', reason: reached };
+}
+
+function limitReached(turn: OpenTurn, limits: TurnLimits): TurnEndReason | null {
+  if (limits.steps !== null && turn.steps >= limits.steps) {
+    return { kind: 'limit', which: 'steps', value: limits.steps };
+  }
+  if (limits.tokens !== null && totalTokens(turn.usage) >= limits.tokens) {
+    return { kind: 'limit', which: 'tokens', value: limits.tokens };
+  }
+  if (limits.costUsd !== null && (turn.usage.costUsd ?? 0) >= limits.costUsd) {
+    return { kind: 'limit', which: 'cost', value: limits.costUsd };
+  }
+  return null;
+}
+
+export function stepEnd(turn: number, step: number, next: 'step' | 'end'): NewEvent {
+  return { type: 'step/end', key: eventKeys.stepEnd(turn, step), turn, step, data: { next } };
+}
+
+/** `output` is the text of the last assistant message, whole or moved to the blob store. */
+export function turnEnd(turn: OpenTurn, reason: TurnEndReason, output: string | BlobBlock | null): NewEvent {
+  return {
+    type: 'turn/end',
+    key: eventKeys.turnEnd(turn.number),
+    turn: turn.number,
+    data: {
+      reason,
+      ...(output === null ? {} : { output }),
+      usage: turn.usage,
+      steps: turn.steps,
+    },
+  };
+}
+
+const ABORT_CAUSES = ['user', 'parent', 'shutdown', 'operator'] as const;
+
+/** The reason of a turn that was cancelled; without a cancel in the log, someone told the engine alone. */
+export function abortReason(cancel: OpenTurn['cancel']): TurnEndReason {
+  if (cancel === null) return { kind: 'aborted', cause: 'operator', by: 'engine' };
+  const cause = ABORT_CAUSES.find((known) => known === cancel.cause) ?? 'user';
+  return { kind: 'aborted', cause, by: cancel.by };
+}

@@ -1,0 +1,36 @@
+/**
+ * The errors of the embedded engine.
+ */
+
+export type EngineErrorCode =
+  /** The configured port is taken. */
+  | 'ENGINE_PORT_IN_USE'
+  /** The process ended before it answered. */
+  | 'ENGINE_START_FAILED'
+  /** The process runs and does not answer in time. */
+  | 'ENGINE_START_TIMEOUT'
+  /** The caller ended the start. */
+  | 'ENGINE_START_STOPPED';
+
+/** The embedded engine did not start; the message says why, as far as its log tells, and what to do. */
+export class EngineError extends Error {
+  override readonly name = 'EngineError';
+  readonly code: EngineErrorCode;
+  /** The port that is taken, of `ENGINE_PORT_IN_USE`. */
+  readonly port?: number;
+
+  constructor(code: EngineErrorCode, message: string, port?: number) {
+    super(message);
+    this.code = code;
+    if (port !== undefined) this.port = port;
+  }
+}
+
+export function portInUseError(port: number): EngineError {
+  return new EngineError(
+    'ENGINE_PORT_IN_USE',
+    `The port ${String(port)} of the embedded engine is in use by another program. ` +
+      'Stop that program, or set engine.port to another port, or to 0 for any free one.',
+    port,
+  );
+}

@@ -1,0 +1,54 @@
+/** The HTTP server of this process: listening, and an end that leaves nobody waiting. */
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** The address cannot be had; the message says why and what to do. */
+export class ListenError extends Error {
+  override readonly name = 'ListenError';
+  readonly code = 'LISTEN_FAILED';
+}
+
+export interface HttpServer {
+  readonly url: string;
+  /** Stops listening and closes every connection. */
+  close(): Promise<void>;
+}
+
+/** @throws ListenError where the port is in use or the address cannot be bound. */
+export async function listen(
+  app: RequestListener,
+  address: { readonly host: string; readonly port: number },
+): Promise<HttpServer> {
+  const server = createServer(app);
+  // A stream may be silent between two pings, and a wait may take minutes.
+  server.requestTimeout = 0;
+  await bound(server, address);
+  const { port } = server.address() as AddressInfo;
+  const host = address.host.includes(':') ? `[${address.host.replace(/^\[|\]$/g, '')}]` : address.host;
+  return {
+    url: `http://${host}:${String(port)}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => {
+          resolve();
+        });
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function bound(server: Server, { host, port }: { host: string; port: number }): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const reason =
+        error.code === 'EADDRINUSE'
+          ? `The port ${String(port)} is in use. Stop what uses it, or choose another with --port, ` +
+            'TURNKEEPER_PORT or server.port (0 takes any free one).'
+          : `The server cannot listen on ${host}:${String(port)}: ${error.message}.`;
+      reject(new ListenError(reason, { cause: error }));
+    });
+    server.listen(port, host.replace(/^\[|\]$/g, ''), () => {
+      resolve();
+    });
+  });
+}

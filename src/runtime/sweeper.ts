@@ -1,0 +1,94 @@
+/**
+ * The sweeper closes the gap between log and engine: what stands in the log and was not told, it tells.
+ *
+ * Owns nothing but the nudge: a turn that runs is left alone by the engine, and a cancel that is told twice changes
+ * nothing. So any number of servers may sweep at once.
+ */
+import type { Logger } from 'pino';
+import type { Clock } from '../contract/ids.js';
+import type { TurnEngine } from '../contract/turn-engine.js';
+import type { OpenTurnRecord, SessionStore } from '../store/session-store.js';
+
+/** A turn whose log has not grown for this long is nudged; one that waits or works on is not harmed by it. */
+const QUIET_MS = 5000;
+const INTERVAL_MS = 5000;
+/** A turn that stays quiet is nudged less and less often, down to this. */
+const MAX_PAUSE_MS = 300_000;
+
+export interface SweeperDeps {
+  readonly store: SessionStore;
+  readonly engine: TurnEngine;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** While the engine is away there is nobody to tell. */
+  readonly isEngineUp: () => boolean;
+}
+
+export interface Sweeper {
+  /** Nudges every open turn now: the engine was started or is back. */
+  sweepAll(): Promise<void>;
+  stop(): void;
+}
+
+interface Nudged {
+  readonly updatedAt: string;
+  readonly pauseMs: number;
+  readonly nextAt: number;
+}
+
+/** Starts sweeping at once, over every open turn, and then over the quiet ones. */
+export function startSweeper({ store, engine, clock, logger, isEngineUp }: SweeperDeps): Sweeper {
+  let nudged = new Map<string, Nudged>();
+  let running: Promise<void> | undefined;
+
+  const nudge = async ({ uid, turn, cancelRequested }: OpenTurnRecord): Promise<void> => {
+    try {
+      await engine.startTurn(uid, turn);
+      if (cancelRequested) await engine.cancelTurn(uid, turn);
+    } catch (error) {
+      logger.warn(
+        { err: error, uid, turn },
+        'an open turn could not be told to the engine; it is tried again',
+      );
+    }
+  };
+
+  const sweepOnce = async (all: boolean): Promise<void> => {
+    if (!isEngineUp()) return;
+    const now = clock();
+    const open = await store.openTurns(new Date(now - (all ? 0 : QUIET_MS)).toISOString());
+    const next = new Map<string, Nudged>();
+    for (const record of open) {
+      const key = `${record.uid}/${String(record.turn)}`;
+      const before = nudged.get(key);
+      const same = before?.updatedAt === record.updatedAt ? before : undefined;
+      if (same !== undefined && !all && same.nextAt > now) {
+        next.set(key, same);
+        continue;
+      }
+      await nudge(record);
+      const pauseMs = Math.min(MAX_PAUSE_MS, (same?.pauseMs ?? INTERVAL_MS / 2) * 2);
+      next.set(key, { updatedAt: record.updatedAt, pauseMs, nextAt: now + pauseMs });
+    }
+    nudged = next;
+  };
+
+  const sweep = (all: boolean): Promise<void> => {
+    running ??= sweepOnce(all)
+      .catch((error: unknown) => {
+        logger.warn({ err: error }, 'the sweep failed; it is tried again');
+      })
+      .finally(() => {
+        running = undefined;
+      });
+    return running;
+  };
+  void sweep(true);
+  const timer = setInterval(() => void sweep(false), INTERVAL_MS);
+  return {
+    sweepAll: () => sweep(true),
+    stop: () => {
+      clearInterval(timer);
+    },
+  };
+}

@@ -1,0 +1,57 @@
+/**
+ * The engine's nudges over a Temporal client: starts and cancels the workflows of turns.
+ *
+ * Owns how a turn's workflow is named and started. Facts are not carried: who is told reads them from the log.
+ */
+import { WorkflowNotFoundError, type Client } from '@temporalio/client';
+import {
+  AGENT_TURN_WORKFLOW,
+  TURN_TASK_QUEUE,
+  type AgentTurnInput,
+  type TurnPolicy,
+} from '../contract/agent-turn.js';
+import { turnWorkflowId, type SessionUid } from '../contract/ids.js';
+import type { TurnEngine } from '../contract/turn-engine.js';
+
+/** A worker that dies inside a local activity costs this long; the default is 10 s. */
+const WORKFLOW_TASK_TIMEOUT_MS = 2000;
+
+export interface TemporalTurnEngineOptions {
+  readonly client: Client;
+  readonly deployment: string;
+  /** What the workflow of this turn needs from the configuration. */
+  readonly policyOf: (uid: SessionUid) => Promise<TurnPolicy>;
+  /** Whether a worker of this process takes the workflow's first task together with its start. */
+  readonly eager: boolean;
+  /** Default `TURN_TASK_QUEUE`. */
+  readonly taskQueue?: string;
+}
+
+export function createTemporalTurnEngine(options: TemporalTurnEngineOptions): TurnEngine {
+  const { client, deployment, policyOf, eager } = options;
+  return {
+    startTurn: async (uid, turn) => {
+      const input: AgentTurnInput = { uid, turn, policy: await policyOf(uid) };
+      await client.workflow.start(AGENT_TURN_WORKFLOW, {
+        workflowId: turnWorkflowId(deployment, uid, turn),
+        taskQueue: options.taskQueue ?? TURN_TASK_QUEUE,
+        args: [input],
+        // One that runs is left alone; one that is over while its turn is open is followed by a fresh run.
+        workflowIdConflictPolicy: 'USE_EXISTING',
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+        workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
+        requestEagerStart: eager,
+        staticSummary: `Turn ${String(turn)} of session ${uid}`,
+        memo: { sessionUid: uid, turn },
+      });
+    },
+    cancelTurn: async (uid, turn) => {
+      try {
+        await client.workflow.getHandle(turnWorkflowId(deployment, uid, turn)).cancel();
+      } catch (error) {
+        // It is over, or not started yet: then its first activity finds the cancel in the log.
+        if (!(error instanceof WorkflowNotFoundError)) throw error;
+      }
+    },
+  };
+}

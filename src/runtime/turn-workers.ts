@@ -1,0 +1,68 @@
+/**
+ * The workers of this process: one for turns and model calls, one for the tools of this host, so that slow tools never
+ * hold up model calls, the log or a cancel.
+ */
+import { Worker, type NativeConnection, type WorkerOptions } from '@temporalio/worker';
+import { toolTaskQueue, TURN_TASK_QUEUE, type TurnActivities } from '../contract/agent-turn.js';
+import { workflowBundlePath } from './workflow-bundle.js';
+
+export interface TurnWorkersOptions {
+  readonly connection: NativeConnection;
+  readonly namespace: string;
+  readonly hostId: string;
+  /** The queue of turns and model calls; default `TURN_TASK_QUEUE`. */
+  readonly taskQueue?: string;
+  readonly activities: TurnActivities;
+}
+
+export interface TurnWorkers {
+  /** Ends polling, tells running activities to hand over, and resolves when all have. */
+  stop(): Promise<void>;
+  /** Rejects where a worker fails for good; resolves after `stop`. */
+  readonly finished: Promise<void>;
+}
+
+/** Running activities have this long to hand over on a graceful stop. */
+const SHUTDOWN_FORCE_MS = 4000;
+
+export async function startTurnWorkers(options: TurnWorkersOptions): Promise<TurnWorkers> {
+  const { connection, namespace, hostId, activities } = options;
+  const { advance, callModel, runTool } = activities;
+  const common = {
+    connection,
+    namespace,
+    // Told of the shutdown at once: an activity hands over rather than runs on.
+    shutdownGraceTime: 0,
+    shutdownForceTime: SHUTDOWN_FORCE_MS,
+    // Heartbeats reach the engine often enough that a short stall does not kill a healthy attempt.
+    maxHeartbeatThrottleInterval: 500,
+    defaultHeartbeatThrottleInterval: 500,
+  } satisfies WorkerOptions | Record<string, unknown>;
+  const turns = await Worker.create({
+    ...common,
+    taskQueue: options.taskQueue ?? TURN_TASK_QUEUE,
+    workflowBundle: { codePath: workflowBundlePath() },
+    activities: { advance, callModel, runTool },
+    // The sticky queue of a dead worker is left after this time; the default is 10 s.
+    stickyQueueScheduleToStartTimeout: 1000,
+    maxConcurrentActivityTaskExecutions: 200,
+    maxConcurrentLocalActivityExecutions: 200,
+  });
+  const tools = await Worker.create({
+    ...common,
+    taskQueue: toolTaskQueue(hostId),
+    activities: { runTool },
+    maxConcurrentActivityTaskExecutions: 100,
+  });
+  const workers = [turns, tools];
+  const finished = Promise.all(workers.map((worker) => worker.run())).then(() => undefined);
+  return {
+    finished,
+    stop: async () => {
+      for (const worker of workers) {
+        if (worker.getState() === 'RUNNING') worker.shutdown();
+      }
+      await finished;
+    },
+  };
+}

@@ -1,0 +1,262 @@
+/**
+ * The composition root: puts configuration, store, engine, workers and API together, and takes them apart in order.
+ *
+ * Owns the order of start and stop. What each part does is its own.
+ */
+import { realpathSync } from 'node:fs';
+import { arch } from 'node:os';
+import { join } from 'node:path';
+import { Client } from '@temporalio/client';
+import { NativeConnection } from '@temporalio/worker';
+import { pino, type Logger } from 'pino';
+import { v7 as uuidv7 } from 'uuid';
+import { createActivities } from '../activities/create-activities.js';
+import { settingsInForce } from '../activities/turn-settings.js';
+import { LOOPBACK_HOSTS } from '../api/app-deps.js';
+import { createApp } from '../api/app.js';
+import type { TurnPolicy } from '../contract/agent-turn.js';
+import type { Configuration, Profile } from '../contract/configuration.js';
+import type { Readiness } from '../contract/http.js';
+import type { SessionUid } from '../contract/ids.js';
+import type { TurnEngine } from '../contract/turn-engine.js';
+import { createModelCatalog, type ModelCatalog } from '../model/model-catalog.js';
+import { assemblePrompt } from '../prompt/assemble-prompt.js';
+import type { SessionStore } from '../store/session-store.js';
+import { openSqliteStore } from '../store/sqlite/open.js';
+import { BUILT_IN_TOOLS } from '../tools/built-in-tools.js';
+import { NO_HOOKS } from '../tools/hooks.js';
+import { createLocalExecutionProvider } from '../tools/local/local-execution-provider.js';
+import { killMarkedProcesses } from '../tools/local/process-tree.js';
+import { createToolPipeline } from '../tools/pipeline.js';
+import { createToolRegistry } from '../tools/registry.js';
+import { loadConfiguration } from './configuration/load-configuration.js';
+import { checkProfileProviders, resolveProfiles } from './configuration/resolve-profiles.js';
+import type { ConfigurationFlags } from './configuration/settings.js';
+import { storeLocation } from './configuration/store-location.js';
+import { startEngine, type Engine } from './engine.js';
+import { acquireHomeLock } from './home/home-lock.js';
+import { prepareHome, type Home } from './home/prepare-home.js';
+import { listen } from './http-server.js';
+import { startSweeper } from './sweeper.js';
+import { createTemporalTurnEngine } from './temporal-turn-engine.js';
+import { installTemporalRuntime } from './temporal-runtime.js';
+import { startTurnWorkers } from './turn-workers.js';
+import { Teardown } from './teardown.js';
+import { VERSION } from './version.js';
+
+export interface TurnkeeperOptions {
+  readonly flags?: ConfigurationFlags;
+  /** Default `process.env`. */
+  readonly env?: NodeJS.ProcessEnv;
+  /** Default: warnings and errors on standard error. */
+  readonly logger?: Logger;
+  /** Told what takes long while it starts, for a person who waits. */
+  readonly onProgress?: (message: string) => void;
+  /** How long the demo provider waits before each word, in milliseconds. */
+  readonly demoWordDelayMs?: number;
+}
+
+export interface Turnkeeper {
+  readonly url: string;
+  readonly home: string;
+  /** The page of the embedded engine. */
+  readonly uiUrl?: string;
+  /** Stops admitting, hands running work over, and ends everything. A second call waits for the first. */
+  stop(): Promise<void>;
+  /** Resolves when all has ended; rejects where a part failed for good. */
+  readonly stopped: Promise<void>;
+}
+
+/**
+ * Starts everything in this process: log, engine, workers, sweeper and API.
+ *
+ * @throws ConfigurationError, HomeError, StoreError, EngineError, TemporalCliNotFoundError, ListenError: each says
+ * what is wrong and what to do; nothing is left running.
+ */
+export async function startTurnkeeper(options: TurnkeeperOptions = {}): Promise<Turnkeeper> {
+  const env = options.env ?? process.env;
+  const logger = options.logger ?? pino({ level: 'warn' }, pino.destination({ dest: 2, sync: true }));
+  const { configuration } = loadConfiguration({ flags: options.flags ?? {}, env });
+  const models = createModelCatalog(configuration.providers, env, {
+    ...(options.demoWordDelayMs === undefined ? {} : { demoWordDelayMs: options.demoWordDelayMs }),
+  });
+  const resolved = resolveProfiles(configuration, env);
+  checkProfileProviders(resolved, Object.keys(models.providers));
+  const profiles = new Map(Object.entries(resolved));
+  const location = storeLocation(configuration);
+
+  const teardown = new Teardown(logger);
+  try {
+    const home = prepareHome(configuration.home, uuidv7);
+    const lock = acquireHomeLock(home.folder);
+    teardown.add('home lock', () => {
+      lock.release();
+    });
+    const store = await openSqliteStore({
+      path: location.file,
+      clock: Date.now,
+      onObserverError: (error) => {
+        logger.error({ err: error }, 'an observer of the session log threw');
+      },
+    });
+    teardown.add('store', () => store.close());
+    installTemporalRuntime(logger);
+    const engine = await startEngine({ configuration, home, env, logger, onProgress: options.onProgress });
+    teardown.add('engine', () => engine.stop());
+    const running = await startServices({
+      configuration,
+      home,
+      store,
+      engine,
+      models,
+      profiles,
+      logger,
+      teardown,
+    });
+    lock.publishServer(running.url);
+    return running;
+  } catch (error) {
+    await teardown.run();
+    throw error;
+  }
+}
+
+interface ServiceParts {
+  readonly configuration: Configuration;
+  readonly home: Home;
+  readonly store: SessionStore;
+  readonly engine: Engine;
+  readonly models: ModelCatalog;
+  readonly profiles: ReadonlyMap<string, Profile>;
+  readonly logger: Logger;
+  readonly teardown: Teardown;
+}
+
+async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
+  const { configuration, home, store, engine, models, profiles, logger, teardown } = parts;
+  const { namespace, deployment } = configuration.engine;
+  const connection = await NativeConnection.connect({ address: engine.address });
+  teardown.add('engine connection', () => connection.close());
+  const heartbeatMs = configuration.engine.heartbeatMs ?? (engine.embedded ? 3000 : 10_000);
+  const policyOf = async (uid: SessionUid): Promise<TurnPolicy> => {
+    const { limits, profile } = settingsInForce(await store.readState(uid), profiles);
+    return {
+      heartbeatMs,
+      wallTimeMs: limits.wallTimeMs,
+      maxParallelToolCalls: profile.maxParallelToolCalls,
+    };
+  };
+  const turns = createTemporalTurnEngine({
+    client: new Client({ connection, namespace }),
+    deployment,
+    policyOf,
+    eager: true,
+  });
+  const workers = await startTurnWorkers({
+    connection,
+    namespace,
+    hostId: home.hostId,
+    activities: activitiesOf(parts, turns, heartbeatMs),
+  });
+  teardown.add('workers', () => workers.stop());
+  const sweeper = startSweeper({
+    store,
+    engine: turns,
+    clock: Date.now,
+    logger,
+    isEngineUp: () => engine.isUp(),
+  });
+  engine.onUp(() => void sweeper.sweepAll());
+  teardown.add('sweeper', () => {
+    sweeper.stop();
+  });
+
+  let draining = false;
+  const readiness = async (): Promise<Readiness> => {
+    const ok = await store.ping();
+    const status = draining ? 'draining' : ok && engine.isUp() ? 'ready' : 'unavailable';
+    return {
+      status,
+      version: VERSION,
+      store: { kind: store.kind, ok },
+      engine: {
+        ok: engine.isUp(),
+        address: engine.address,
+        namespace,
+        embedded: engine.embedded,
+        ...(engine.uiUrl === undefined ? {} : { uiUrl: engine.uiUrl }),
+      },
+    };
+  };
+  const app = createApp({
+    store,
+    engine: turns,
+    profiles,
+    models: {
+      has: (provider, model) => models.resolve(provider, model) !== undefined,
+      list: () => models.list(),
+    },
+    ids: { uuid: uuidv7 },
+    clock: Date.now,
+    logger,
+    settings: {
+      version: VERSION,
+      bodyLimitBytes: configuration.server.bodyLimitBytes,
+      workspaceRoots: configuration.server.workspaceRoots,
+      workspacesFolder: join(home.folder, 'workspaces'),
+      allowedHosts: LOOPBACK_HOSTS,
+    },
+    readiness,
+    isDraining: () => draining,
+    isEngineUp: () => engine.isUp(),
+  });
+  const server = await listen(app, configuration.server);
+  teardown.add('server', () => server.close());
+
+  let stopping: Promise<void> | undefined;
+  const stop = (): Promise<void> => {
+    draining = true;
+    stopping ??= teardown.run();
+    return stopping;
+  };
+  return {
+    url: server.url,
+    home: home.folder,
+    ...(engine.uiUrl === undefined ? {} : { uiUrl: engine.uiUrl }),
+    stop,
+    // A worker that failed for good ends the process rather than leaves a server that does nothing.
+    stopped: workers.finished.then(stop, async (error: unknown) => {
+      await stop();
+      throw error;
+    }),
+  };
+}
+
+function activitiesOf(
+  { home, store, models, profiles, logger }: ServiceParts,
+  engine: TurnEngine,
+  heartbeatMs: number,
+) {
+  const registry = createToolRegistry(BUILT_IN_TOOLS);
+  return createActivities({
+    store,
+    profiles,
+    models,
+    assemblePrompt,
+    platform: `${process.platform} ${arch()}`,
+    registry,
+    pipeline: createToolPipeline({ registry, hooks: NO_HOOKS, clock: Date.now }),
+    execution: createLocalExecutionProvider(),
+    endLeftovers: async (idempotencyKey) => {
+      await killMarkedProcesses(idempotencyKey);
+    },
+    engine,
+    ids: { uuid: uuidv7 },
+    clock: Date.now,
+    random: Math.random,
+    logger,
+    hostId: home.hostId,
+    protectedPaths: [realpathSync(home.folder), '/proc', '/sys', '/dev'],
+    heartbeatMs,
+  });
+}

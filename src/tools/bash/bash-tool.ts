@@ -1,0 +1,93 @@
+/** The tool `bash`: one shell command in the workspace. */
+import { z } from 'zod';
+import type { CapturedStream, CommandEnding, CommandResult } from '../execution-provider.js';
+import { blobLocator } from '../result-bounds.js';
+import { defineTool, type ToolOutput } from '../tool.js';
+import { pathParameter, scopeOf } from '../tool-paths.js';
+
+const DEFAULT_TIMEOUT_MS = 120_000;
+const MAX_TIMEOUT_MS = 600_000;
+/** Beyond the command's own timeout: time to end its processes and to keep its output. */
+const CLOSING_MS = 15_000;
+
+const parameters = z.strictObject({
+  command: z
+    .string()
+    .min(1)
+    .refine((command) => !command.includes('\0'), 'must not hold a NUL character')
+    .describe('The command for bash -c.'),
+  description: z.string().optional().describe('What it does, in a few words for people who watch.'),
+  timeout_ms: z
+    .number()
+    .int()
+    .min(1)
+    .max(MAX_TIMEOUT_MS)
+    .optional()
+    .describe(`Default ${String(DEFAULT_TIMEOUT_MS)}, at most ${String(MAX_TIMEOUT_MS)}.`),
+  workdir: pathParameter('The folder to run in. Default: the workspace.').optional(),
+});
+
+export const bashTool = defineTool({
+  name: 'bash',
+  description:
+    'Runs a shell command in a fresh bash; variables and the working folder do not last to the next call. Standard ' +
+    'input is empty. The result has both outputs and ends with the exit code; of large output it has the beginning ' +
+    'and the end. Processes that the command leaves running are ended with it. To look at files use read, glob and grep.',
+  parameters,
+  effect: 'effect',
+  permission: 'shell',
+  concurrency: () => 'exclusive',
+  timeoutMs: ({ timeout_ms: timeoutMs = DEFAULT_TIMEOUT_MS }) => timeoutMs + CLOSING_MS,
+  execute: async ({ command, timeout_ms: timeoutMs = DEFAULT_TIMEOUT_MS, workdir }, context) => {
+    const result = await context.execution.runCommand({
+      scope: scopeOf(context),
+      command,
+      workdir,
+      timeoutMs,
+      idempotencyKey: context.idempotencyKey,
+      signal: context.signal,
+      output: context.output,
+      saveBlob: context.saveBlob,
+    });
+    return render(result, timeoutMs);
+  },
+});
+
+function render({ ending, stdout, stderr, leftovers }: CommandResult, timeoutMs: number): ToolOutput {
+  const parts = [renderStream(stdout)];
+  if (stderr.bytes > 0) parts.push('[stderr]', renderStream(stderr));
+  parts.push(...blobNote('stdout', stdout), ...blobNote('stderr', stderr));
+  if (leftovers > 0) {
+    parts.push(`[${String(leftovers)} ${leftovers === 1 ? 'process' : 'processes'} left running and ended]`);
+  }
+  parts.push(`[${describeEnding(ending, timeoutMs)}]`);
+  const content = parts.filter((part) => part !== '').join('\n');
+  if (ending.kind !== 'timed-out') return { content };
+  return { content, isError: true, error: { name: 'CommandTimeout', code: 'TOOL_TIMEOUT' } };
+}
+
+function renderStream({ bytes, binary, head, tail, omittedBytes }: CapturedStream): string {
+  if (binary !== undefined) return `[binary output: ${String(bytes)} bytes, ${binary}]`;
+  const end = omittedBytes === 0 ? '' : `\n[${String(omittedBytes)} bytes left out]\n${tail}`;
+  return (head + end).replace(/\n$/, '');
+}
+
+/** Where the whole of a stream is; at the end of the result, where no size bound cuts it off. */
+function blobNote(name: string, { bytes, binary, blob }: CapturedStream): string[] {
+  if (blob === undefined) return [];
+  const kept =
+    blob.bytes === bytes ? `all ${String(bytes)}` : `the first ${String(blob.bytes)} of ${String(bytes)}`;
+  const advice = binary === undefined ? ', which read shows' : '';
+  return [`[${name}: ${kept} bytes are in ${blobLocator(blob.sha256)}${advice}]`];
+}
+
+function describeEnding(ending: CommandEnding, timeoutMs: number): string {
+  switch (ending.kind) {
+    case 'exited':
+      return `exit code: ${String(ending.exitCode)}`;
+    case 'signalled':
+      return `killed by signal ${ending.signal}`;
+    case 'timed-out':
+      return `timed out after ${String(timeoutMs)} ms`;
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * Every timeout and retry policy of the turn, on one page.
+ *
+ * Activities own what is retried: they throw failures that are retryable, with their delay, or not. So no policy here
+ * counts attempts; a worker's death is told by the heartbeat and costs a tenth of a second more.
+ */
+import { ActivityCancellationType, proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
+import { toolTaskQueue, type TurnActivities, type TurnPolicy } from '../contract/agent-turn.js';
+
+/** Longer than any turn: what bounds an attempt is its heartbeat and the turn's own time limit. */
+const UNBOUNDED = '30 days';
+
+/** A lost attempt is repeated at once. */
+const LOST_ATTEMPT_RETRY = { initialInterval: 100, backoffCoefficient: 1 } as const;
+
+export interface ActivityProxies {
+  readonly advance: TurnActivities['advance'];
+  readonly callModel: TurnActivities['callModel'];
+  /** On the worker that runs the workflow, without a task of its own; for quick calls. */
+  readonly runToolLocally: TurnActivities['runTool'];
+  /** On the task slots of the host that has the workspace. */
+  runToolOn(hostId: string): TurnActivities['runTool'];
+}
+
+export function createActivityProxies(policy: TurnPolicy): ActivityProxies {
+  const { advance } = proxyLocalActivities<Pick<TurnActivities, 'advance'>>({
+    startToCloseTimeout: '10 s',
+    // The store is away: waiting is all there is to do, and it costs nothing.
+    retry: { initialInterval: 100, backoffCoefficient: 2, maximumInterval: '5 s' },
+  });
+  const attempt = {
+    startToCloseTimeout: UNBOUNDED,
+    heartbeatTimeout: policy.heartbeatMs,
+    retry: LOST_ATTEMPT_RETRY,
+    // The workflow goes on to settle the turn; `advance` gives the attempts that run a moment to end by themselves.
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
+  } as const;
+  const { callModel } = proxyActivities<Pick<TurnActivities, 'callModel'>>(attempt);
+  const { runTool: runToolLocally } = proxyLocalActivities<Pick<TurnActivities, 'runTool'>>({
+    startToCloseTimeout: '10 s',
+    retry: LOST_ATTEMPT_RETRY,
+  });
+  const onHosts = new Map<string, TurnActivities['runTool']>();
+  return {
+    advance,
+    callModel,
+    runToolLocally,
+    runToolOn: (hostId) => {
+      const known = onHosts.get(hostId);
+      if (known !== undefined) return known;
+      const { runTool } = proxyActivities<Pick<TurnActivities, 'runTool'>>({
+        ...attempt,
+        taskQueue: toolTaskQueue(hostId),
+      });
+      onHosts.set(hostId, runTool);
+      return runTool;
+    },
+  };
+}

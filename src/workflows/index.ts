@@ -1,0 +1,2 @@
+/** What the workflow bundle is made of. */
+export { agentTurn } from './agent-turn.js';

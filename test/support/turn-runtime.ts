@@ -1,0 +1,187 @@
+/**
+ * A real store, real workers and a real client on the shared Temporal server, for tests that run whole turns without
+ * HTTP. Each has a deployment, a host and a folder of its own.
+ */
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from '@temporalio/client';
+import { NativeConnection } from '@temporalio/worker';
+import { pino } from 'pino';
+import { v7 as uuidv7 } from 'uuid';
+import { createActivities } from '../../src/activities/create-activities.js';
+import type { ActivityDeps } from '../../src/activities/activity-deps.js';
+import type { TurnPolicy } from '../../src/contract/agent-turn.js';
+import { DEFAULT_PROFILE, providerEntrySchema, type Profile } from '../../src/contract/configuration.js';
+import type { SessionEvent } from '../../src/contract/events.js';
+import type { ItemId, RequestId, SessionId, SessionUid } from '../../src/contract/ids.js';
+import type { TurnEngine } from '../../src/contract/turn-engine.js';
+import { createModelCatalog } from '../../src/model/model-catalog.js';
+import { assemblePrompt } from '../../src/prompt/assemble-prompt.js';
+import { createTemporalTurnEngine } from '../../src/runtime/temporal-turn-engine.js';
+import { startTurnWorkers } from '../../src/runtime/turn-workers.js';
+import { admitPrompt } from '../../src/store/admission.js';
+import type { SessionStore, TurnRecord } from '../../src/store/session-store.js';
+import { openSqliteStore } from '../../src/store/sqlite/open.js';
+import { BUILT_IN_TOOLS } from '../../src/tools/built-in-tools.js';
+import { NO_HOOKS } from '../../src/tools/hooks.js';
+import { createLocalExecutionProvider } from '../../src/tools/local/local-execution-provider.js';
+import { killMarkedProcesses } from '../../src/tools/local/process-tree.js';
+import { createToolPipeline } from '../../src/tools/pipeline.js';
+import { createToolRegistry } from '../../src/tools/registry.js';
+import type { Tool } from '../../src/tools/tool.js';
+
+export interface TurnRuntimeOptions {
+  readonly temporalAddress: string;
+  /** Base URL of a scripted model server; without one the demo provider answers. */
+  readonly modelUrl?: string;
+  readonly profile?: Partial<Profile>;
+  readonly policy?: Partial<TurnPolicy>;
+  readonly tools?: readonly Tool[];
+  readonly attempts?: number;
+  readonly wrapActivities?: (
+    activities: ReturnType<typeof createActivities>,
+  ) => ReturnType<typeof createActivities>;
+}
+
+export interface TurnRuntime {
+  readonly store: SessionStore;
+  readonly engine: TurnEngine;
+  readonly client: Client;
+  readonly deployment: string;
+  readonly workspace: string;
+  createSession(): Promise<SessionUid>;
+  /** Admits a prompt and starts the turn that it opens. */
+  prompt(uid: SessionUid, text: string, requestId?: string): Promise<number | null>;
+  ended(uid: SessionUid, turn: number): Promise<TurnRecord>;
+  events(uid: SessionUid): Promise<readonly SessionEvent[]>;
+  stop(): Promise<void>;
+}
+
+export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<TurnRuntime> {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'turnkeeper-turn-')));
+  const workspace = join(folder, 'workspace');
+  mkdirSync(workspace);
+  const deployment = `test-${uuidv7()}`;
+  const hostId = deployment;
+  const store = await openSqliteStore({ path: join(folder, 'sessions.db'), clock: Date.now });
+  const connection = await NativeConnection.connect({ address: options.temporalAddress });
+  const client = new Client({ connection });
+  const policy: TurnPolicy = {
+    heartbeatMs: 2000,
+    wallTimeMs: 60_000,
+    maxParallelToolCalls: 10,
+    ...options.policy,
+  };
+  const engine = createTemporalTurnEngine({
+    client,
+    deployment,
+    policyOf: () => Promise.resolve(policy),
+    eager: true,
+    taskQueue: deployment,
+  });
+  const usesServer = options.modelUrl !== undefined;
+  const profile: Profile = {
+    ...DEFAULT_PROFILE,
+    name: 'default',
+    provider: usesServer ? 'scripted' : 'demo',
+    model: usesServer ? 'scripted-model' : 'demo',
+    permission: 'full-access',
+    ...options.profile,
+  };
+  const registry = createToolRegistry(options.tools ?? BUILT_IN_TOOLS);
+  const deps: ActivityDeps = {
+    store,
+    profiles: new Map([['default', profile]]),
+    models: createModelCatalog(
+      usesServer
+        ? {
+            scripted: providerEntrySchema.parse({
+              wire: 'chat-completions',
+              baseUrl: options.modelUrl,
+              attempts: options.attempts ?? 3,
+              models: { 'scripted-model': {} },
+            }),
+          }
+        : {},
+      {},
+      { demoWordDelayMs: 0 },
+    ),
+    assemblePrompt,
+    platform: 'linux x64',
+    registry,
+    pipeline: createToolPipeline({ registry, hooks: NO_HOOKS, clock: Date.now }),
+    execution: createLocalExecutionProvider(),
+    endLeftovers: async (key) => {
+      await killMarkedProcesses(key);
+    },
+    engine,
+    ids: { uuid: uuidv7 },
+    clock: Date.now,
+    random: Math.random,
+    logger: pino({ level: 'silent' }),
+    hostId,
+    protectedPaths: ['/proc', '/sys', '/dev'],
+    heartbeatMs: policy.heartbeatMs,
+  };
+  const activities = createActivities(deps);
+  const workers = await startTurnWorkers({
+    connection,
+    namespace: 'default',
+    hostId,
+    taskQueue: deployment,
+    activities: options.wrapActivities?.(activities) ?? activities,
+  });
+
+  const ended = (uid: SessionUid, turn: number) =>
+    new Promise<TurnRecord>((resolve, reject) => {
+      const check = () => {
+        store.findTurn(uid, turn).then((record) => {
+          if (record?.ended !== true) return;
+          unwatch();
+          resolve(record);
+        }, reject);
+      };
+      const unwatch = store.watch(uid, check);
+      check();
+    });
+
+  return {
+    store,
+    engine,
+    client,
+    deployment,
+    workspace,
+    createSession: async () => {
+      const uid = uuidv7() as SessionUid;
+      await store.createSession({
+        tenant: 'default',
+        id: uid as unknown as SessionId,
+        uid,
+        settings: { workspace, profile: 'default' },
+        bodySha256: 'none',
+      });
+      return uid;
+    },
+    prompt: async (uid, text, requestId = uuidv7()) => {
+      const admission = await admitPrompt(store, uid, {
+        requestId: requestId as RequestId,
+        itemId: uuidv7() as ItemId,
+        mode: 'queue',
+        content: [{ type: 'text', text }],
+        bodySha256: text,
+      });
+      if (admission.kind !== 'accepted') throw new Error(admission.kind);
+      if (admission.turn !== null) await engine.startTurn(uid, admission.turn);
+      return admission.turn;
+    },
+    ended,
+    events: (uid) => store.readEvents(uid, { limit: 100_000 }),
+    stop: async () => {
+      await workers.stop();
+      await connection.close();
+      await store.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
