@@ -7,6 +7,7 @@
  */
 import type { AdvanceInput, AdvanceOutcome, TurnStop } from '../contract/agent-turn.js';
 import type { BlobBlock } from '../contract/content.js';
+import { eventKeys } from '../contract/event-keys.js';
 import type { EventData } from '../contract/events.js';
 import type { TurnEndReason } from '../contract/turn-end.js';
 import { claimInput, type InboxEntry } from '../core/inbox.js';
@@ -26,7 +27,7 @@ import {
 } from '../core/turn-progress.js';
 import { canonicalToolJson } from '../tools/registry.js';
 import { textOfBlob } from '../store/large-content.js';
-import type { LogTransaction } from '../store/session-store.js';
+import type { LogTransaction, SessionStore } from '../store/session-store.js';
 import type { ActivityDeps } from './activity-deps.js';
 import { answerFromFrames, interruptedAttempt } from './interrupted-attempt.js';
 import { prepareStep } from './prepare-step.js';
@@ -35,8 +36,12 @@ import { attemptsEnded } from './attempts-ended.js';
 
 export function createAdvance(deps: ActivityDeps) {
   return async function advance(input: AdvanceInput): Promise<AdvanceOutcome> {
-    // What runs when a turn is stopped has a moment to store what it has; after that it is fenced.
-    if (input.stop !== undefined) await attemptsEnded(deps.store, input);
+    if (input.stop !== undefined) {
+      // A cancel that came by the engine alone becomes a fact, which also tells what runs to stop.
+      if (input.stop.kind === 'cancelled') await recordCancel(deps.store, input);
+      // What runs has a moment to store what it has; after that it is fenced.
+      await attemptsEnded(deps.store, input);
+    }
     const { outcome, opened, settledStep } = await deps.store.transact(input.uid, async (transaction) => {
       const settled = transaction.state.openTurn?.step?.number;
       const result = await advanceIn(deps, transaction, input);
@@ -56,6 +61,18 @@ export function createAdvance(deps: ActivityDeps) {
     }
     return outcome;
   };
+}
+
+/** `turn/cancel-requested` of a cancel that someone told the engine and not the log. */
+async function recordCancel(store: SessionStore, { uid, turn, run }: AdvanceInput): Promise<void> {
+  await store.transact(uid, async (transaction) => {
+    if (transaction.state.openTurn?.number !== turn) return;
+    if (!(await transaction.claimTurn(turn, run))) return;
+    const data = { by: 'engine', cause: 'operator' };
+    await transaction.append([
+      { type: 'turn/cancel-requested', key: eventKeys.cancelRequested(turn), turn, data },
+    ]);
+  });
 }
 
 /** Work that the turn does not wait for; what fails of it, the sweeper makes good. */
@@ -265,12 +282,12 @@ async function withdrawQuestions(transaction: LogTransaction): Promise<void> {
   await transaction.append([
     ...approvals.map(({ approvalId }) => ({
       type: 'approval/decided' as const,
-      key: `decided/${approvalId}`,
+      key: eventKeys.approvalDecided(approvalId),
       data: { approvalId, outcome: 'withdrawn' as const, by: 'turnkeeper' },
     })),
     ...questions.map((questionId) => ({
       type: 'question/answered' as const,
-      key: `answered/${questionId}`,
+      key: eventKeys.questionAnswered(questionId),
       data: { questionId, answers: null, outcome: 'withdrawn' as const, by: 'turnkeeper' },
     })),
   ]);

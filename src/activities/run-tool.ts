@@ -23,6 +23,8 @@ const LOCAL_LIMIT_MS = 1000;
 
 type Beginning =
   | { readonly kind: 'staged' }
+  /** An earlier attempt had started and has effects: it is not run again. */
+  | { readonly kind: 'outcome-unknown'; readonly ref: AttemptRef & { readonly call: number } }
   | {
       readonly kind: 'attempt';
       readonly ref: AttemptRef & { readonly call: number };
@@ -38,6 +40,14 @@ export function createRunTool(deps: ActivityDeps) {
   return async function runTool(ref: CallRef): Promise<RunToolOutcome> {
     const beginning = await begin(deps, ref);
     if (beginning.kind === 'staged') return { kind: 'staged' };
+    if (beginning.kind === 'outcome-unknown') {
+      // What the lost attempt left running is ended before its turn goes on.
+      await deps.endLeftovers(idempotencyKey(ref));
+      await deps.store.transact(ref.uid, (transaction) =>
+        stage(transaction, beginning.ref, unknownOutcome()),
+      );
+      return { kind: 'staged' };
+    }
     return withAttemptScope(ref, deps, (scope) => runAttempt(deps, { ref, scope, beginning }));
   };
 }
@@ -58,8 +68,7 @@ async function begin(deps: ActivityDeps, ref: CallRef): Promise<Beginning> {
     const attempt = { turn: ref.turn, step: ref.step, call: ref.index, attempt: grant.attempt };
     const effect = deps.registry.get(call.name)?.effect ?? 'read';
     if (effect === 'effect' && call.startedAttempts.length > 0) {
-      await stage(transaction, attempt, unknownOutcome());
-      return { kind: 'staged' };
+      return { kind: 'outcome-unknown', ref: attempt };
     }
     await announceCalls(deps, transaction, ref.index);
     const observed = staged.flatMap(({ meta }) => observedIn(meta));
@@ -218,6 +227,11 @@ async function receipt(deps: ActivityDeps, { ref, beginning }: Running): Promise
   });
 }
 
+/** The same for each attempt of a call. */
+function idempotencyKey({ uid, turn, step, index }: CallRef): string {
+  return `${uid}/${[turn, step, index].join('.')}`;
+}
+
 function toolContext(
   deps: ActivityDeps,
   { ref, scope, beginning }: Running,
@@ -226,7 +240,7 @@ function toolContext(
 ): ToolContext {
   return {
     signal: scope.signal,
-    idempotencyKey: `${ref.uid}/${[ref.turn, ref.step, ref.index].join('.')}`,
+    idempotencyKey: idempotencyKey(ref),
     callId: beginning.call.callId,
     workspace: settings.workspace,
     protectedPaths: deps.protectedPaths,

@@ -6,7 +6,7 @@ import { ProblemError } from './problem.js';
 
 /** Parses `application/json` bodies of at most `limitBytes`; any other body is refused. */
 export function createJsonBody(limitBytes: number): RequestHandler {
-  const parse = express.json({ limit: limitBytes, type: isJson, verify: refuseBrokenUtf8 });
+  const parse: RequestHandler = express.json({ limit: limitBytes, type: isJson, verify: refuseBrokenUtf8 });
   return (request, response, next) => {
     if (hasBody(request) && !isJson(request)) {
       throw new ProblemError(

@@ -21,7 +21,10 @@ export function installTemporalRuntime(logger: Logger): void {
       debug: at('debug'),
       // A worker's life is ours to report.
       info: at('debug'),
-      warn: at('warn'),
+      warn: (message, meta) => {
+        // The worker of the tool queue has no workflows, and is meant to have none.
+        at(message.startsWith('No workflows registered') ? 'debug' : 'warn')(message, meta);
+      },
       error: at('error'),
     },
     shutdownSignals: [],

@@ -49,17 +49,17 @@ describe.each(WIRES)('a conversation over %s', (wire) => {
     ]);
     const run = [] as string[];
     const messages = await playTurn(adapter(server), [says('Go'), says('and be quick', 2)], (call) => {
-      run.push(`${call.name} ${String(call.arguments)}`);
+      run.push(`${call.name} ${JSON.stringify(call.arguments)}`);
       return call.name === 'glob' ? [] : [{ type: 'text', text: `ran ${call.callId}` }];
     });
     expect(server.refusals).toEqual([]);
     expect(server.requests).toHaveLength(4);
     expect(run).toEqual([
-      'read {"path":"a"}',
-      'read {"path":"b"}',
-      'glob {"path":"c"}',
-      'read ',
-      'glob {"path":',
+      'read "{\\"path\\":\\"a\\"}"',
+      'read "{\\"path\\":\\"b\\"}"',
+      'glob "{\\"path\\":\\"c\\"}"',
+      'read ""',
+      'glob "{\\"path\\":"',
     ]);
     expect(messages.at(-1)?.content).toEqual([{ type: 'text', text: 'All done.' }]);
     expect(server.requests[3]?.raw).toContain('(no output)');

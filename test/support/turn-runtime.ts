@@ -13,11 +13,12 @@ import { createActivities } from '../../src/activities/create-activities.js';
 import type { ActivityDeps } from '../../src/activities/activity-deps.js';
 import type { TurnPolicy } from '../../src/contract/agent-turn.js';
 import { DEFAULT_PROFILE, providerEntrySchema, type Profile } from '../../src/contract/configuration.js';
-import type { SessionEvent } from '../../src/contract/events.js';
+import type { PromptMode, SessionEvent } from '../../src/contract/events.js';
 import type { ItemId, RequestId, SessionId, SessionUid } from '../../src/contract/ids.js';
 import type { TurnEngine } from '../../src/contract/turn-engine.js';
 import { createModelCatalog } from '../../src/model/model-catalog.js';
 import { assemblePrompt } from '../../src/prompt/assemble-prompt.js';
+import { installTemporalRuntime } from '../../src/runtime/temporal-runtime.js';
 import { createTemporalTurnEngine } from '../../src/runtime/temporal-turn-engine.js';
 import { startTurnWorkers } from '../../src/runtime/turn-workers.js';
 import { admitPrompt } from '../../src/store/admission.js';
@@ -51,14 +52,25 @@ export interface TurnRuntime {
   readonly deployment: string;
   readonly workspace: string;
   createSession(): Promise<SessionUid>;
+  /** Admits a prompt without telling the engine. */
+  admit(
+    uid: SessionUid,
+    text: string,
+    mode: PromptMode,
+    requestId?: string,
+  ): Promise<{ turn: number | null }>;
   /** Admits a prompt and starts the turn that it opens. */
   prompt(uid: SessionUid, text: string, requestId?: string): Promise<number | null>;
   ended(uid: SessionUid, turn: number): Promise<TurnRecord>;
+  /** Resolves with the next frame of the session. */
+  firstFrame(uid: SessionUid): Promise<void>;
   events(uid: SessionUid): Promise<readonly SessionEvent[]>;
   stop(): Promise<void>;
 }
 
 export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<TurnRuntime> {
+  const logger = pino({ level: 'silent' });
+  installTemporalRuntime(logger);
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'turnkeeper-turn-')));
   const workspace = join(folder, 'workspace');
   mkdirSync(workspace);
@@ -119,7 +131,7 @@ export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<Tur
     ids: { uuid: uuidv7 },
     clock: Date.now,
     random: Math.random,
-    logger: pino({ level: 'silent' }),
+    logger,
     hostId,
     protectedPaths: ['/proc', '/sys', '/dev'],
     heartbeatMs: policy.heartbeatMs,
@@ -132,6 +144,18 @@ export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<Tur
     taskQueue: deployment,
     activities: options.wrapActivities?.(activities) ?? activities,
   });
+
+  const admit = async (uid: SessionUid, text: string, mode: PromptMode, requestId = uuidv7()) => {
+    const admission = await admitPrompt(store, uid, {
+      requestId: requestId as RequestId,
+      itemId: uuidv7() as ItemId,
+      mode,
+      content: [{ type: 'text', text }],
+      bodySha256: text,
+    });
+    if (admission.kind !== 'accepted') throw new Error(admission.kind);
+    return { turn: admission.turn };
+  };
 
   const ended = (uid: SessionUid, turn: number) =>
     new Promise<TurnRecord>((resolve, reject) => {
@@ -163,18 +187,20 @@ export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<Tur
       });
       return uid;
     },
-    prompt: async (uid, text, requestId = uuidv7()) => {
-      const admission = await admitPrompt(store, uid, {
-        requestId: requestId as RequestId,
-        itemId: uuidv7() as ItemId,
-        mode: 'queue',
-        content: [{ type: 'text', text }],
-        bodySha256: text,
-      });
-      if (admission.kind !== 'accepted') throw new Error(admission.kind);
-      if (admission.turn !== null) await engine.startTurn(uid, admission.turn);
-      return admission.turn;
+    admit,
+    prompt: async (uid, text, requestId) => {
+      const { turn } = await admit(uid, text, 'queue', requestId);
+      if (turn !== null) await engine.startTurn(uid, turn);
+      return turn;
     },
+    firstFrame: (uid) =>
+      new Promise((resolve) => {
+        const unwatch = store.watch(uid, ({ kind }) => {
+          if (kind !== 'frames') return;
+          unwatch();
+          resolve();
+        });
+      }),
     ended,
     events: (uid) => store.readEvents(uid, { limit: 100_000 }),
     stop: async () => {

@@ -16,6 +16,7 @@ type CommandChild = ChildProcessByStdio<null, Readable, Readable>;
 const PASSED_VARIABLES = ['PATH', 'HOME', 'LANG', 'TERM', 'TMPDIR', 'USER', 'SHELL', 'TZ'];
 const DRAIN_QUIET_MS = 20;
 const DRAIN_DEADLINE_MS = 250;
+const CLOSE_DEADLINE_MS = 10_000;
 const EXIT_DEADLINE_MS = 500;
 const FULL_PAUSE_MS = 5;
 
@@ -31,11 +32,10 @@ export async function runLocalCommand(request: CommandRequest): Promise<CommandR
   const stderr = new StreamCapture((text) => {
     output('stderr', text);
   });
-  const { child, exit } = await start(request);
+  const { child, exit, pumps } = await start(request, stdout, stderr);
   const tree = commandProcess(child.pid ?? -1, idempotencyKey);
   const stop = new AbortController();
   try {
-    const pumps = Promise.all([pump(child.stdout, stdout), pump(child.stderr, stderr)]);
     const first = await Promise.race([
       exit,
       // Never first: it is here for its errors, which end the command.
@@ -47,15 +47,17 @@ export async function runLocalCommand(request: CommandRequest): Promise<CommandR
       await endProcessTree(tree);
       await Promise.race([exit, delay(EXIT_DEADLINE_MS)]);
     }
-    // Not until the pipes close: a grandchild may hold them as long as it likes.
-    await Promise.race([pumps, quiet(() => stdout.bytes + stderr.bytes)]);
+    // Not until the pipes close: what the command left running may hold them as long as it likes.
+    await Promise.race([pumps, quiet([stdout, stderr], DRAIN_DEADLINE_MS)]);
+    const leftovers = await endProcessTree(tree);
     if (first === 'aborted') throw signal.reason;
-    const leftovers = typeof first === 'string' ? 0 : await endProcessTree(tree);
+    // Now they close, once all is read; unless a process holds one that is out of reach.
+    await Promise.race([pumps, quiet([stdout, stderr], CLOSE_DEADLINE_MS)]);
     return {
       ending: first === 'timed-out' ? { kind: 'timed-out' } : first,
       stdout: await stdout.finish(saveBlob),
       stderr: await stderr.finish(saveBlob),
-      leftovers,
+      leftovers: first === 'timed-out' ? 0 : leftovers,
     };
   } catch (error) {
     await endProcessTree(tree);
@@ -72,9 +74,15 @@ export async function runLocalCommand(request: CommandRequest): Promise<CommandR
 interface StartedCommand {
   readonly child: CommandChild;
   readonly exit: Promise<CommandEnding>;
+  /** Settles when both outputs have ended. */
+  readonly pumps: Promise<unknown>;
 }
 
-async function start(request: CommandRequest): Promise<StartedCommand> {
+async function start(
+  request: CommandRequest,
+  stdout: StreamCapture,
+  stderr: StreamCapture,
+): Promise<StartedCommand> {
   request.signal.throwIfAborted();
   const folder = await openFolder(request.workdir ?? '.', request.scope);
   try {
@@ -85,15 +93,17 @@ async function start(request: CommandRequest): Promise<StartedCommand> {
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    // Listens at once: a short command ends before this function does.
-    const exit = exitOf(child);
     if (child.pid === undefined) {
       throw await new Promise<Error>((resolve) => child.once('error', resolve));
     }
+    // Listens and reads at once: a short command ends before this function does, and Node.js throws away what nobody
+    // reads at the exit.
+    const exit = exitOf(child);
+    const pumps = Promise.all([pump(child.stdout, stdout), pump(child.stderr, stderr)]);
     child.on('error', () => {
       // Only a failed kill or message is told here once it runs, and neither is done through the child.
     });
-    return { child, exit };
+    return { child, exit, pumps };
   } catch (error) {
     throw startError(error);
   } finally {
@@ -149,9 +159,11 @@ async function pump(stream: Readable, capture: StreamCapture): Promise<void> {
 }
 
 /** Settles once nothing more has come in for a moment, or after a deadline. */
-async function quiet(count: () => number): Promise<void> {
-  const deadline = performance.now() + DRAIN_DEADLINE_MS;
-  for (let before = -1; before !== count() && performance.now() < deadline;) {
+async function quiet(captures: readonly StreamCapture[], deadlineMs: number): Promise<void> {
+  const deadline = performance.now() + deadlineMs;
+  const count = () => captures.reduce((sum, { bytes }) => sum + bytes, 0);
+  let before = -1;
+  while ((before !== count() || captures.some(({ busy }) => busy)) && performance.now() < deadline) {
     before = count();
     await delay(DRAIN_QUIET_MS);
   }

@@ -26,6 +26,7 @@ export class StreamCapture {
   #firstBytes = 0;
   #last: Uint8Array = new Uint8Array();
   #bytes = 0;
+  #busy = false;
   #spool: FileHandle | undefined;
   #spooled = 0;
   #live: 'shown' | 'stopped' = 'shown';
@@ -44,8 +45,14 @@ export class StreamCapture {
     return this.#spooled >= SPOOL_BYTES;
   }
 
+  /** Whether bytes are being taken, so that more may be waiting behind them. */
+  get busy(): boolean {
+    return this.#busy;
+  }
+
   /** Takes the next bytes; to be awaited before more are given. */
   async add(chunk: Uint8Array): Promise<void> {
+    this.#busy = true;
     this.#bytes += chunk.length;
     this.#showLive(chunk);
     if (this.#firstBytes < KEPT_BYTES) {
@@ -55,6 +62,7 @@ export class StreamCapture {
     }
     this.#last = Buffer.concat([this.#last, chunk]).subarray(-KEPT_BYTES / 2);
     if (this.#bytes > KEPT_BYTES) await this.#spoolChunk(chunk);
+    this.#busy = false;
   }
 
   /** What is kept, with the whole in a blob where it is more than that or no text. Call it once, then `dispose`. */

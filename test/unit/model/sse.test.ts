@@ -62,7 +62,7 @@ describe('decoding server-sent events', () => {
     const feed = (): void => {
       for (let fed = 0; fed <= MAX_EVENT_CHARACTERS; fed += piece.length) decoder.push(piece);
     };
-    expect(feed).toThrowError(expect.objectContaining({ code: 'MALFORMED_RESPONSE' }));
+    expect(feed).toThrow(expect.objectContaining({ code: 'MALFORMED_RESPONSE' }));
   });
 
   it('refuses an event of ever more data lines as malformed', () => {
@@ -72,6 +72,6 @@ describe('decoding server-sent events', () => {
       for (let fed = 0; fed <= MAX_EVENT_CHARACTERS; fed += line.length) decoder.push(line);
       decoder.push(line);
     };
-    expect(feed).toThrowError(expect.objectContaining({ code: 'MALFORMED_RESPONSE' }));
+    expect(feed).toThrow(expect.objectContaining({ code: 'MALFORMED_RESPONSE' }));
   });
 });

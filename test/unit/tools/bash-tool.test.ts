@@ -45,6 +45,11 @@ describe('the result of bash', () => {
     expect(outcome.isError).toBe(false);
   });
 
+  it('has the output of each of many short commands', async () => {
+    const runs = Array.from({ length: 60 }, (_, index) => bash(`echo ${String(index)}`));
+    expect(await Promise.all(runs)).toEqual(runs.map((_, index) => `${String(index)}\n[exit code: 0]`));
+  });
+
   it('says only how it ended when there was no output', async () => {
     expect(await bash('true')).toBe('[exit code: 0]');
   });
@@ -150,6 +155,14 @@ describe('the end of a command', () => {
       'before\nafter\n[1 process left running and ended]\n[exit code: 0]',
     );
     expect(isAlive(sleep)).toBe(false);
+  });
+
+  it('comes with all that was written, though a grandchild goes on writing', async () => {
+    const text = await bash(
+      'head -c 3000000 /dev/zero | tr "\\0" x; echo; echo last; while :; do echo tick >&2; sleep 0.01; done &',
+    );
+    expect(text).toMatch(/x\nlast\n\[stderr\]\ntick\n/);
+    expect(text).toMatch(/\[\d process(es)? left running and ended\]\n\[exit code: 0\]$/);
   });
 
   it('comes after a timeout, with the output so far and no process left', async () => {

@@ -279,7 +279,7 @@ describe('when a chat completions answer is complete', () => {
       'EMPTY_RESPONSE',
     ],
   ])('%s fails', (_name, events, code) => {
-    failing(events).toThrowError(expect.objectContaining({ code }));
+    failing(events).toThrow(expect.objectContaining({ code }));
   });
 
   it('bounds the size of an answer', () => {
@@ -288,6 +288,6 @@ describe('when a chat completions answer is complete', () => {
     const feed = (): void => {
       for (let fed = 0; fed <= MAX_ANSWER_CHARACTERS; fed += 1024 * 1024) subject.push({ data });
     };
-    expect(feed).toThrowError(expect.objectContaining({ code: 'MALFORMED_RESPONSE' }));
+    expect(feed).toThrow(expect.objectContaining({ code: 'MALFORMED_RESPONSE' }));
   });
 });

@@ -1,0 +1,110 @@
+/** The typed client of the HTTP API (CONTRACT). Runs in browsers and in Node.js. */
+import type { EventType, SessionEvent } from '../contract/events.js';
+import type {
+  CancelAnswer,
+  ModelResource,
+  Page,
+  PromptAnswer,
+  Readiness,
+  SessionPatch,
+  SessionResource,
+  SessionStatus,
+  TurnResource,
+  jobBodySchema,
+  promptBodySchema,
+  sessionBodySchema,
+} from '../contract/http.js';
+import type { Message } from '../contract/messages.js';
+import type { z } from 'zod';
+import { follow, type FollowItem, type FollowOptions } from './follow.js';
+import { createSend, jsonOf, type ConnectionOptions } from './request.js';
+
+/** Bodies as callers write them: ids are plain strings, what has a default may be left out. */
+type Plain<T> = T extends string
+  ? T extends string & z.$brand
+    ? string
+    : T
+  : T extends object
+    ? { [K in keyof T]: Plain<T[K]> }
+    : T;
+export type NewSession = Plain<z.input<typeof sessionBodySchema>>;
+export type NewPrompt = Plain<z.input<typeof promptBodySchema>>;
+export type NewJob = Plain<z.input<typeof jobBodySchema>>;
+
+export interface PageOptions {
+  readonly limit?: number;
+  readonly cursor?: string;
+}
+
+/** Every call throws `ApiError` for a problem and `ConnectionError` where the server cannot be reached. */
+export interface Client {
+  createSession(session?: NewSession): Promise<SessionResource>;
+  listSessions(options?: PageOptions & { readonly status?: SessionStatus }): Promise<Page<SessionResource>>;
+  session(id: string): Promise<SessionResource>;
+  updateSession(id: string, patch: SessionPatch): Promise<SessionResource>;
+  deleteSession(id: string): Promise<void>;
+  /** Give a `requestId` to be able to send it again after a `ConnectionError` without asking twice. */
+  prompt(sessionId: string, prompt: NewPrompt): Promise<PromptAnswer>;
+  cancel(sessionId: string, options?: { readonly cause?: string }): Promise<CancelAnswer>;
+  cancelTurn(sessionId: string, turn: number, options?: { readonly cause?: string }): Promise<CancelAnswer>;
+  turns(sessionId: string, options?: PageOptions): Promise<Page<TurnResource>>;
+  /** The turn as it is, or at its end where that comes within `waitSeconds` (at most 300). */
+  turn(sessionId: string, turn: number, options?: { readonly waitSeconds?: number }): Promise<TurnResource>;
+  /** Runs a job; `waitSeconds` as for {@link Client.turn}. */
+  runTurn(job: NewJob, options?: { readonly waitSeconds?: number }): Promise<TurnResource>;
+  events(
+    sessionId: string,
+    options?: {
+      readonly after?: number;
+      readonly before?: number;
+      readonly limit?: number;
+      readonly types?: readonly EventType[];
+    },
+  ): Promise<Page<SessionEvent, number>>;
+  messages(sessionId: string, options?: PageOptions): Promise<Page<Message>>;
+  blob(sessionId: string, sha256: string): Promise<Uint8Array>;
+  models(): Promise<Page<ModelResource>>;
+  /** Also answers while the server is not ready. */
+  readiness(): Promise<Readiness>;
+  /** The session's events and frames, each once and in order, across broken connections; see `follow.ts`. */
+  follow(sessionId: string, options?: FollowOptions): AsyncGenerator<FollowItem, void, void>;
+}
+
+/** Makes a client of one server. */
+export function createClient(options: ConnectionOptions): Client {
+  const send = createSend(options);
+  const path = (...parts: (string | number)[]) =>
+    `/v1/${parts.map((part) => encodeURIComponent(String(part))).join('/')}`;
+  const get = <T>(where: string, query: Parameters<typeof send>[1] = {}) => jsonOf<T>(send(where, query));
+  const post = <T>(where: string, body: unknown, query: Record<string, number | undefined> = {}) =>
+    jsonOf<T>(send(where, { method: 'POST', body, query }));
+
+  return {
+    createSession: (session = {}) => post(path('sessions'), session),
+    listSessions: ({ limit, cursor, status } = {}) =>
+      get(path('sessions'), { query: { limit, cursor, status } }),
+    session: (id) => get(path('sessions', id)),
+    updateSession: (id, patch) => jsonOf(send(path('sessions', id), { method: 'PATCH', body: patch })),
+    deleteSession: async (id) => {
+      await send(path('sessions', id), { method: 'DELETE' });
+    },
+    prompt: (id, prompt) => post(path('sessions', id, 'prompts'), prompt),
+    cancel: (id, body = {}) => post(path('sessions', id, 'cancel'), body),
+    cancelTurn: (id, turn, body = {}) => post(path('sessions', id, 'turns', turn, 'cancel'), body),
+    turns: (id, { limit, cursor } = {}) => get(path('sessions', id, 'turns'), { query: { limit, cursor } }),
+    turn: (id, turn, { waitSeconds } = {}) =>
+      get(path('sessions', id, 'turns', turn), { query: { wait: waitSeconds } }),
+    runTurn: (job, { waitSeconds } = {}) => post(path('turns'), job, { wait: waitSeconds }),
+    events: (id, { after, before, limit, types } = {}) =>
+      get(path('sessions', id, 'events'), { query: { after, before, limit, types: types?.join(',') } }),
+    messages: (id, { limit, cursor } = {}) =>
+      get(path('sessions', id, 'messages'), { query: { limit, cursor } }),
+    blob: async (id, sha256) => {
+      const response = await send(path('sessions', id, 'blobs', sha256), { headers: { accept: '*/*' } });
+      return new Uint8Array(await response.arrayBuffer());
+    },
+    models: () => get(path('models')),
+    readiness: () => jsonOf(send('/readyz', { expectedStatus: 503 })),
+    follow: (id, followOptions = {}) => follow(send, path('sessions', id, 'events'), followOptions),
+  };
+}

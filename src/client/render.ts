@@ -1,0 +1,270 @@
+/**
+ * What a person is shown of a session: a pure fold over the items of a follow.
+ *
+ * Owns the rule that a step shows the text of one attempt at most: frames are shown as they come, a withdrawn attempt
+ * disappears, and the stored message takes the place of what was streamed. How it looks is the page's and the terminal's.
+ */
+import type { Frame } from '../contract/chunks.js';
+import type { AssistantBlock, InputBlock } from '../contract/content.js';
+import type { EventOf, SessionEvent } from '../contract/events.js';
+import type { TurnEndReason } from '../contract/turn-end.js';
+import type { FollowItem } from './follow.js';
+
+export interface ShownBlock {
+  readonly type: 'text' | 'reasoning' | 'tool-call';
+  /** Of a call: the raw arguments. Of a text that was moved to the blob store: its beginning. */
+  readonly text: string;
+  /** Of a call. */
+  readonly name?: string | undefined;
+}
+
+interface StepPlace {
+  readonly turn: number;
+  readonly step: number;
+}
+
+export interface AssistantEntry extends StepPlace {
+  readonly kind: 'assistant';
+  readonly attempt: number;
+  readonly blocks: readonly ShownBlock[];
+  readonly state: 'streaming' | 'settled';
+  /** True for what was visible when the turn was cancelled. */
+  readonly interrupted: boolean;
+  /** How many chunks of the attempt are in it. */
+  readonly chunks: number;
+}
+
+export interface CallEntry extends StepPlace {
+  readonly kind: 'call';
+  readonly index: number;
+  readonly callId: string;
+  readonly name: string;
+  readonly arguments: string;
+  readonly state: 'running' | 'done';
+  /** What it writes while it runs; withdrawn where the call is tried again. */
+  readonly output: string;
+  readonly attempt: number;
+  readonly chunks: number;
+  readonly result?: { readonly text: string; readonly isError: boolean; readonly code?: string };
+}
+
+export type TranscriptEntry =
+  | { readonly kind: 'user'; readonly seq: number; readonly text: string }
+  | AssistantEntry
+  | CallEntry
+  | (StepPlace & { readonly kind: 'retry'; readonly code: string; readonly retryAt: string })
+  | { readonly kind: 'end'; readonly turn: number; readonly reason: TurnEndReason };
+
+export interface Transcript {
+  readonly entries: readonly TranscriptEntry[];
+}
+
+const EMPTY: Transcript = Object.freeze({ entries: [] });
+
+/** The transcript of a session of which nothing is known yet. */
+export function createTranscript(): Transcript {
+  return EMPTY;
+}
+
+/** The transcript after one more item. The old value is left as it was. */
+export function foldTranscript(transcript: Transcript, item: FollowItem): Transcript {
+  switch (item.type) {
+    case 'event':
+      return foldEvent(transcript, item.event);
+    case 'frame':
+      return foldFrame(transcript, item.frame);
+    case 'state':
+    case 'end':
+      return transcript;
+  }
+}
+
+function foldEvent(transcript: Transcript, event: SessionEvent): Transcript {
+  switch (event.type) {
+    case 'user/message':
+      return event.data.source.kind === 'user'
+        ? add(transcript, { kind: 'user', seq: event.seq, text: textOf(event.data.content) })
+        : transcript;
+    case 'assistant/attempt':
+      return without(
+        transcript,
+        (entry) => isStreaming(entry, placeOf(event)) && entry.attempt <= event.data.attempt,
+      );
+    case 'llm/retry': {
+      const { code, retryAt } = event.data;
+      return add(transcript, { kind: 'retry', ...placeOf(event), code, retryAt });
+    }
+    case 'assistant/message':
+      return put(transcript, settledEntry(event), (entry) => isStreaming(entry, placeOf(event)));
+    case 'tool/call':
+      return add(transcript, {
+        kind: 'call',
+        ...placeOf(event),
+        index: event.data.index,
+        callId: event.data.callId,
+        name: event.data.name,
+        arguments: rawArguments(event.data.arguments),
+        state: 'running',
+        output: '',
+        attempt: 0,
+        chunks: 0,
+      });
+    case 'tool/result':
+      return change(transcript, isCall(event.data.callId), (call) => ({
+        ...call,
+        state: 'done',
+        result: {
+          text: textOf(event.data.content),
+          isError: event.data.isError,
+          ...(event.data.error === undefined ? {} : { code: event.data.error.code }),
+        },
+      }));
+    case 'turn/end':
+      return add(transcript, { kind: 'end', turn: event.turn ?? 0, reason: event.data.reason });
+    default:
+      return transcript;
+  }
+}
+
+function foldFrame(transcript: Transcript, frame: Frame): Transcript {
+  if (frame.call !== undefined) {
+    return change(transcript, isCallAt(frame), (call) => withOutput(call, frame));
+  }
+  const shown = transcript.entries.findLast(
+    (entry): entry is AssistantEntry => entry.kind === 'assistant' && isAt(entry, frame),
+  );
+  if (shown !== undefined && (shown.state === 'settled' || shown.attempt > frame.attempt)) return transcript;
+  const before: AssistantEntry =
+    shown?.attempt === frame.attempt
+      ? shown
+      : {
+          kind: 'assistant',
+          turn: frame.turn,
+          step: frame.step,
+          attempt: frame.attempt,
+          blocks: [],
+          state: 'streaming',
+          interrupted: false,
+          chunks: 0,
+        };
+  return put(transcript, withChunks(before, frame), (entry) => entry === shown);
+}
+
+/** The chunks of a frame that are not in it yet: the same frame twice changes nothing. */
+function newChunks({ index, chunks }: Frame, known: number): Frame['chunks'] {
+  return chunks.slice(Math.max(0, known - index));
+}
+
+function withChunks(entry: AssistantEntry, frame: Frame): AssistantEntry {
+  const blocks = [...entry.blocks];
+  const extend = (index: number, type: ShownBlock['type'], text: string, name?: string) => {
+    const block = blocks[index] ?? { type, text: '' };
+    blocks[index] = { ...block, text: block.text + text, name: name ?? block.name };
+  };
+  for (const chunk of newChunks(frame, entry.chunks)) {
+    if (chunk.type === 'block-start') blocks[chunk.index] = { type: chunk.block, text: '' };
+    if (chunk.type === 'text-delta') extend(chunk.index, 'text', chunk.text);
+    if (chunk.type === 'reasoning-delta') extend(chunk.index, 'reasoning', chunk.text);
+    if (chunk.type === 'tool-call-delta') {
+      extend(chunk.index, 'tool-call', chunk.argumentsDelta, chunk.name);
+    }
+  }
+  return { ...entry, blocks, chunks: Math.max(entry.chunks, frame.index + frame.chunks.length) };
+}
+
+function withOutput(call: CallEntry, frame: Frame): CallEntry {
+  if (call.state === 'done' || frame.attempt < call.attempt) return call;
+  const before = frame.attempt === call.attempt ? call : { ...call, output: '', chunks: 0 };
+  const text = newChunks(frame, before.chunks)
+    .map((chunk) => (chunk.type === 'tool-output' ? chunk.text : ''))
+    .join('');
+  return {
+    ...before,
+    attempt: frame.attempt,
+    output: before.output + text,
+    chunks: Math.max(before.chunks, frame.index + frame.chunks.length),
+  };
+}
+
+function settledEntry(event: EventOf<'assistant/message'>): AssistantEntry {
+  return {
+    kind: 'assistant',
+    ...placeOf(event),
+    attempt: event.data.attempt,
+    blocks: event.data.content.map(shownBlock),
+    state: 'settled',
+    interrupted: event.data.interrupted === true,
+    chunks: 0,
+  };
+}
+
+function shownBlock(block: AssistantBlock): ShownBlock {
+  switch (block.type) {
+    case 'text':
+    case 'reasoning':
+      return { type: block.type, text: block.text };
+    case 'blob':
+      return { type: 'text', text: block.head };
+    case 'tool-call':
+      return { type: 'tool-call', text: rawArguments(block.arguments), name: block.name };
+  }
+}
+
+function rawArguments(value: EventOf<'tool/call'>['data']['arguments']): string {
+  return typeof value === 'string' ? value : value.head;
+}
+
+function textOf(content: readonly InputBlock[]): string {
+  return content
+    .map((block) => (block.type === 'text' ? block.text : block.type === 'blob' ? block.head : ''))
+    .join('');
+}
+
+function placeOf(event: SessionEvent): StepPlace {
+  return { turn: event.turn ?? 0, step: event.step ?? 0 };
+}
+
+function isAt(entry: StepPlace, place: StepPlace): boolean {
+  return entry.turn === place.turn && entry.step === place.step;
+}
+
+function isStreaming(entry: TranscriptEntry, place: StepPlace): entry is AssistantEntry {
+  return entry.kind === 'assistant' && entry.state === 'streaming' && isAt(entry, place);
+}
+
+function isCall(callId: string) {
+  return (entry: TranscriptEntry) => entry.kind === 'call' && entry.callId === callId;
+}
+
+function isCallAt(frame: Frame) {
+  return (entry: TranscriptEntry) =>
+    entry.kind === 'call' && isAt(entry, frame) && entry.index === frame.call;
+}
+
+function add({ entries }: Transcript, entry: TranscriptEntry): Transcript {
+  return { entries: [...entries, entry] };
+}
+
+function without({ entries }: Transcript, gone: (entry: TranscriptEntry) => boolean): Transcript {
+  return { entries: entries.filter((entry) => !gone(entry)) };
+}
+
+/** Puts the entry in the place of the one that it follows from, else at the end. */
+function put(
+  transcript: Transcript,
+  entry: TranscriptEntry,
+  replaces: (entry: TranscriptEntry) => boolean,
+): Transcript {
+  const at = transcript.entries.findLastIndex(replaces);
+  return at === -1 ? add(transcript, entry) : { entries: transcript.entries.with(at, entry) };
+}
+
+function change(
+  transcript: Transcript,
+  matches: (entry: TranscriptEntry) => boolean,
+  update: (call: CallEntry) => CallEntry,
+): Transcript {
+  const at = transcript.entries.findLastIndex(matches);
+  const entry = transcript.entries[at];
+  return entry?.kind === 'call' ? { entries: transcript.entries.with(at, update(entry)) } : transcript;
+}
