@@ -1,0 +1,156 @@
+/**
+ * A real installation: `serve` as a process of its own, with its embedded engine and its files in a home.
+ *
+ * Owns start, readiness, kill and end of both processes. Whoever starts one ends it.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, openSync, closeSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { nowMs } from '../clock.js';
+import { until } from '../until.js';
+import { Api } from './api.js';
+
+const DIST = new URL('../../dist/', import.meta.url);
+const MAIN = fileURLToPath(new URL('cli/main.js', DIST));
+
+export interface ServeOptions {
+  readonly home: string;
+  /** Base URL of the scripted model. */
+  readonly modelUrl: string;
+  /** Further arguments for node, such as a profiler's. */
+  readonly nodeArguments: readonly string[];
+}
+
+/** Every pid that was started here and may still run: ended when the benchmark is, however it is. */
+const running = new Set<number>();
+process.once('exit', () => {
+  for (const pid of running) kill(pid);
+});
+
+export class Installation {
+  private constructor(
+    private readonly options: ServeOptions,
+    private readonly child: ChildProcess,
+    readonly api: Api,
+    /** From the spawn of `serve` to its `/readyz` saying 200. */
+    readonly readyMs: number,
+    /** The instant of that 200, as of `nowMs`. */
+    readonly readyAt: number,
+  ) {}
+
+  static async start(options: ServeOptions): Promise<Installation> {
+    writeConfiguration(options);
+    const log = openSync(join(options.home, 'serve.log'), 'a');
+    const spawnedAt = nowMs();
+    const child = spawn(process.execPath, [...options.nodeArguments, ...serveArguments()], {
+      env: {
+        ...process.env,
+        TURNKEEPER_HOME: options.home,
+        TURNKEEPER_PORT: '0',
+      },
+      stdio: ['ignore', log, log],
+    });
+    closeSync(log);
+    running.add(child.pid!);
+    child.once('exit', () => running.delete(child.pid!));
+    const url = await until('address of serve', () => {
+      if (child.exitCode !== null) {
+        throw new Error(`serve ended: ${readFileSync(join(options.home, 'serve.log'), 'utf8')}`);
+      }
+      const server = stateOf<{ url: string; pid: number }>(options.home, 'server.json');
+      return server?.pid === child.pid ? server?.url : undefined;
+    });
+    const api = new Api(url);
+    const readyAt = await until('readiness', async () => {
+      // Not ready is 503, which `call` throws.
+      const answer = await api.call('GET', '/readyz').catch(() => undefined);
+      return answer?.answeredAt;
+    });
+    const installation = new Installation(options, child, api, readyAt - spawnedAt, readyAt);
+    running.add(installation.enginePid);
+    return installation;
+  }
+
+  get pid(): number {
+    return this.child.pid!;
+  }
+
+  get enginePid(): number {
+    return stateOf<{ pid: number }>(this.options.home, 'engine.json')?.pid ?? 0;
+  }
+
+  /** A new `serve` on the same home. */
+  again(): Promise<Installation> {
+    return Installation.start(this.options);
+  }
+
+  /** SIGTERM; resolves when `serve` has ended, and its engine with it. */
+  async stop(): Promise<void> {
+    await this.#end('SIGTERM');
+    running.delete(this.enginePid);
+  }
+
+  /** SIGKILL to `serve` and, where asked, to its engine. Resolves with the instant, once both are gone. */
+  async kill(withEngine: boolean): Promise<number> {
+    const killedAt = nowMs();
+    if (withEngine) {
+      kill(this.enginePid);
+      running.delete(this.enginePid);
+    }
+    await this.#end('SIGKILL');
+    return killedAt;
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    this.api.close();
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
+    const exited = once(this.child, 'exit');
+    this.child.kill(signal);
+    await exited;
+  }
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+function stateOf<T>(home: string, file: string): T | undefined {
+  try {
+    return JSON.parse(readFileSync(join(home, file), 'utf8')) as T;
+  } catch {
+    // Not written yet.
+    return undefined;
+  }
+}
+
+function writeConfiguration({ home, modelUrl }: ServeOptions): void {
+  const file = join(home, 'turnkeeper.config.yaml');
+  if (existsSync(file)) return;
+  // YAML is a superset of JSON.
+  const configuration = {
+    providers: { scripted: { wire: 'chat-completions', baseUrl: modelUrl, models: { scripted: {} } } },
+    profiles: {
+      default: {
+        provider: 'scripted',
+        model: 'scripted',
+        permission: 'full-access',
+        limits: { steps: 10_000 },
+      },
+    },
+  };
+  writeFileSync(file, JSON.stringify(configuration));
+}
+
+function serveArguments(): readonly string[] {
+  if (existsSync(MAIN)) return [MAIN, 'serve'];
+  const start = `const { startTurnkeeper } = await import(${JSON.stringify(new URL('runtime/turnkeeper.js', DIST).href)});
+const turnkeeper = await startTurnkeeper();
+process.once('SIGTERM', () => void turnkeeper.stop().then(() => process.exit(0)));`;
+  return ['--input-type=module', '--eval', start];
+}

@@ -1,0 +1,103 @@
+/**
+ * Records the histories that `replay.test.ts` replays, one file a kind of turn, into a folder for this release.
+ *
+ * Run by hand before a release, never by the tests: `node --import tsx test/replay/record-histories.ts`.
+ * The histories of earlier releases stay: turns that were parked under them must finish on the present code.
+ */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { eventKeys } from '../../src/contract/event-keys.js';
+import { startEmbeddedEngine } from '../../src/runtime/engine/embedded-engine.js';
+import { findTemporalCli } from '../../src/runtime/engine/find-temporal-cli.js';
+import { VERSION } from '../../src/runtime/version.js';
+import { ScriptedModelServer, type Script } from '../support/scripted-model-server.js';
+import { startTurnRuntime, type TurnRuntime } from '../support/turn-runtime.js';
+
+interface Kind {
+  readonly name: string;
+  readonly script: Script;
+  readonly during?: (model: ScriptedModelServer, runtime: TurnRuntime, uid: Session) => Promise<void>;
+}
+type Session = Awaited<ReturnType<TurnRuntime['createSession']>>;
+
+const KINDS: readonly Kind[] = [
+  { name: 'text-only', script: [{ text: 'Hello.' }] },
+  {
+    name: 'quick-tool',
+    script: [{ calls: [{ name: 'read', arguments: { file_path: 'a.txt' } }] }, { text: 'Read.' }],
+  },
+  {
+    name: 'parallel-and-exclusive-tools',
+    script: [
+      {
+        calls: [
+          { name: 'grep', arguments: { pattern: 'alpha' } },
+          { name: 'read', arguments: { file_path: 'a.txt' } },
+          { name: 'bash', arguments: { command: 'true' } },
+          { name: 'grep', arguments: { pattern: 'beta' } },
+        ],
+      },
+      { text: 'Done.' },
+    ],
+  },
+  {
+    name: 'retried-model-call',
+    script: [{ status: 503, headers: { 'retry-after-ms': '20' } }, { text: 'Second try.' }],
+  },
+  { name: 'failed-model-call', script: [{ status: 401 }] },
+  {
+    name: 'cancelled-in-the-model-call',
+    script: () => ({ connection: 'silence' }),
+    during: async (model, runtime, uid) => {
+      await model.request(1);
+      await runtime.store.transact(uid, async (transaction) => {
+        await transaction.append([
+          {
+            type: 'turn/cancel-requested',
+            key: eventKeys.cancelRequested(1),
+            turn: 1,
+            data: { by: 'recorder' },
+          },
+        ]);
+      });
+      await runtime.engine.cancelTurn(uid, 1);
+    },
+  },
+];
+
+const folder = fileURLToPath(new URL(`./histories/${VERSION}/`, import.meta.url));
+const quiet = () => undefined;
+const home = mkdtempSync(join(tmpdir(), 'turnkeeper-record-'));
+const engine = await startEmbeddedEngine({
+  cli: (await findTemporalCli()).path,
+  home,
+  namespace: 'default',
+  logger: { info: quiet, warn: quiet, error: console.error },
+});
+try {
+  mkdirSync(folder, { recursive: true });
+  for (const kind of KINDS) await record(kind);
+} finally {
+  await engine.stop();
+  rmSync(home, { recursive: true, force: true });
+}
+
+async function record({ name, script, during }: Kind): Promise<void> {
+  const model = await ScriptedModelServer.start({ script });
+  const runtime = await startTurnRuntime({ temporalAddress: engine.address, modelUrl: model.url });
+  writeFileSync(join(runtime.workspace, 'a.txt'), 'alpha\n');
+  const uid = await runtime.createSession();
+  await runtime.prompt(uid, 'go');
+  await during?.(model, runtime, uid);
+  await runtime.ended(uid, 1);
+  const handle = runtime.client.workflow.getHandle(`${runtime.deployment}/turn/${uid}/1`);
+  await handle.result();
+  const history = await handle.fetchHistory();
+  writeFileSync(join(folder, `${name}.json`), `${historyToJSON(history)}\n`);
+  process.stdout.write(`${name}: ${String(history.events?.length ?? 0)} events\n`);
+  await runtime.stop();
+  await model.close();
+}
