@@ -14,7 +14,8 @@ export async function until<T>(what: string, look: () => Promise<T | undefined> 
   for (;;) {
     const value = await look();
     if (value !== undefined) return value;
-    if (performance.now() > deadline) throw new Error(`There was no ${what} within ${String(TIMEOUT_MS)} ms.`);
+    if (performance.now() > deadline)
+      throw new Error(`There was no ${what} within ${String(TIMEOUT_MS)} ms.`);
     await wait(POLL_MS);
   }
 }

@@ -37,7 +37,8 @@ export class Api {
           const status = response.statusCode ?? 0;
           const said = Buffer.concat(parts).toString('utf8');
           if (status >= 400) reject(new Error(`${method} ${path}: ${String(status)} ${said}`));
-          else resolve({ status, body: (said === '' ? undefined : JSON.parse(said)) as T, sentAt, answeredAt });
+          else
+            resolve({ status, body: (said === '' ? undefined : JSON.parse(said)) as T, sentAt, answeredAt });
         });
       });
       const sentAt = nowMs();

@@ -43,7 +43,10 @@ export class BenchSession {
   /** The turn once it has ended. @throws Error where it did not end `completed` but should have. */
   async completed(turn: number): Promise<void> {
     const ended = await until(`end of turn ${String(turn)}`, async () => {
-      const { body } = await this.api.call<TurnResource>('GET', `/v1/sessions/${this.id}/turns/${String(turn)}?wait=60`);
+      const { body } = await this.api.call<TurnResource>(
+        'GET',
+        `/v1/sessions/${this.id}/turns/${String(turn)}?wait=60`,
+      );
       return body.status === 'ended' ? body : undefined;
     });
     if (ended.reason?.kind !== 'completed') {

@@ -23,6 +23,14 @@ export interface ServeOptions {
   readonly nodeArguments: readonly string[];
 }
 
+interface ServerState {
+  readonly url: string;
+  readonly pid: number;
+}
+interface EngineState {
+  readonly pid: number;
+}
+
 /** Every pid that was started here and may still run: ended when the benchmark is, however it is. */
 const running = new Set<number>();
 process.once('exit', () => {
@@ -32,13 +40,14 @@ process.once('exit', () => {
 export class Installation {
   private constructor(
     private readonly options: ServeOptions,
-    private readonly child: ChildProcess,
-    readonly api: Api,
-    /** From the spawn of `serve` to its `/readyz` saying 200. */
-    readonly readyMs: number,
-    /** The instant of that 200, as of `nowMs`. */
+    private readonly parts: { readonly child: ChildProcess; readonly api: Api; readonly enginePid: number },
+    /** The instant at which `/readyz` said 200, as of `nowMs`. */
     readonly readyAt: number,
-  ) {}
+    /** From the spawn of `serve` to that instant. */
+    readonly readyMs: number,
+  ) {
+    running.add(parts.enginePid);
+  }
 
   static async start(options: ServeOptions): Promise<Installation> {
     writeConfiguration(options);
@@ -59,7 +68,7 @@ export class Installation {
       if (child.exitCode !== null) {
         throw new Error(`serve ended: ${readFileSync(join(options.home, 'serve.log'), 'utf8')}`);
       }
-      const server = stateOf<{ url: string; pid: number }>(options.home, 'server.json');
+      const server = stateOf(options.home, 'server.json') as ServerState | undefined;
       return server?.pid === child.pid ? server?.url : undefined;
     });
     const api = new Api(url);
@@ -68,17 +77,20 @@ export class Installation {
       const answer = await api.call('GET', '/readyz').catch(() => undefined);
       return answer?.answeredAt;
     });
-    const installation = new Installation(options, child, api, readyAt - spawnedAt, readyAt);
-    running.add(installation.enginePid);
-    return installation;
+    const enginePid = (stateOf(options.home, 'engine.json') as EngineState | undefined)?.pid ?? 0;
+    return new Installation(options, { child, api, enginePid }, readyAt, readyAt - spawnedAt);
+  }
+
+  get api(): Api {
+    return this.parts.api;
   }
 
   get pid(): number {
-    return this.child.pid!;
+    return this.parts.child.pid!;
   }
 
   get enginePid(): number {
-    return stateOf<{ pid: number }>(this.options.home, 'engine.json')?.pid ?? 0;
+    return this.parts.enginePid;
   }
 
   /** A new `serve` on the same home. */
@@ -104,10 +116,11 @@ export class Installation {
   }
 
   async #end(signal: NodeJS.Signals): Promise<void> {
-    this.api.close();
-    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
-    const exited = once(this.child, 'exit');
-    this.child.kill(signal);
+    const { api, child } = this.parts;
+    api.close();
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill(signal);
     await exited;
   }
 }
@@ -120,9 +133,9 @@ function kill(pid: number): void {
   }
 }
 
-function stateOf<T>(home: string, file: string): T | undefined {
+function stateOf(home: string, file: string): unknown {
   try {
-    return JSON.parse(readFileSync(join(home, file), 'utf8')) as T;
+    return JSON.parse(readFileSync(join(home, file), 'utf8'));
   } catch {
     // Not written yet.
     return undefined;

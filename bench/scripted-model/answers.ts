@@ -27,8 +27,7 @@ export function ending(finish: 'stop' | 'tool_calls'): string[] {
 export function callAnswer(call: PlayedCall, id: string): string[] {
   const text = JSON.stringify(call.arguments);
   const middle = Math.ceil(text.length / 2);
-  const part = (piece: string) =>
-    delta({ tool_calls: [{ index: 0, function: { arguments: piece } }] });
+  const part = (piece: string) => delta({ tool_calls: [{ index: 0, function: { arguments: piece } }] });
   return [
     delta({ role: 'assistant', content: '' }),
     ...['I', ' look', ' at', ' it', '.'].map(textChunk),

@@ -28,8 +28,7 @@ export interface ModelRequest {
 
 /** To the process. `play` begins the script anew and forgets the requests before; `report` changes nothing. */
 export type ModelCommand = { readonly id: number } & (
-  | { readonly kind: 'play'; readonly script: Script }
-  | { readonly kind: 'report' }
+  { readonly kind: 'play'; readonly script: Script } | { readonly kind: 'report' }
 );
 
 /** From the process. */

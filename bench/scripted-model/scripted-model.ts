@@ -55,7 +55,10 @@ export class ScriptedModel {
 
   /** When the client broke that request off. */
   broken(place: number): Promise<number> {
-    return until('the end of the model request', async () => (await this.requests())[place]?.brokenAt ?? undefined);
+    return until(
+      'the end of the model request',
+      async () => (await this.requests())[place]?.brokenAt ?? undefined,
+    );
   }
 
   stop(): void {

@@ -42,7 +42,10 @@ export function connect(flags: ServerFlags, io: Pick<CliIo, 'env'>): Connection 
 }
 
 /** As {@link connect}; without a server one is started in this process, for as long as the connection is open. */
-export async function connectOrStart(flags: ServerFlags, io: Pick<CliIo, 'env' | 'stderr'>): Promise<Connection> {
+export async function connectOrStart(
+  flags: ServerFlags,
+  io: Pick<CliIo, 'env' | 'stderr'>,
+): Promise<Connection> {
   const named = namedServer(flags, io);
   if (named !== undefined) return named;
   const home = homeOf(flags, io);

@@ -62,7 +62,9 @@ export class TranscriptPrinter {
       }
       case 'assistant/attempt':
         if (event.data.outcome !== 'aborted' && this.#shown !== '') {
-          await this.#withdraw(event.data.outcome === 'lost' ? 'its worker is gone' : 'the model call failed');
+          await this.#withdraw(
+            event.data.outcome === 'lost' ? 'its worker is gone' : 'the model call failed',
+          );
         }
         this.#shown = '';
         return;

@@ -8,7 +8,7 @@ import type { InputBlock } from '../contract/content.js';
 import { eventKeys } from '../contract/event-keys.js';
 import type { PromptMode } from '../contract/events.js';
 import type { ItemId, RequestId, SessionUid } from '../contract/ids.js';
-import { inboxList, type Inbox } from '../core/inbox.js';
+import { claimInput, inboxList, type Inbox } from '../core/inbox.js';
 import type { SessionState } from '../core/session-state.js';
 import type { LogTransaction, RequestRecord, SessionStore } from './session-store.js';
 
@@ -134,8 +134,9 @@ function placeOf(
 ): { turn: number | null; position: number | null } {
   if (request.turn !== null) return { turn: request.turn, position: null };
   const open = state.openTurn;
-  const opensTurn = open?.started === false && state.inbox.nextTurn[0]?.itemId === request.itemId;
-  return opensTurn
+  // A turn that is not entered yet takes these first, whichever of them opened it.
+  const due = open?.started === false ? claimInput(state.inbox, open.number, 1).entries : [];
+  return open !== null && due.some((entry) => entry.itemId === request.itemId)
     ? { turn: open.number, position: null }
     : { turn: null, position: positionOf(state.inbox, request.itemId) };
 }

@@ -13,7 +13,10 @@ type SaveBlob = (bytes: Uint8Array, mediaType: string) => Promise<Sha256>;
 const TEXT = 'text/plain; charset=utf-8';
 const JSON_TEXT = 'application/json';
 
-/** The event with every string over {@link MAX_INLINE_BYTES} moved to the blob store. */
+/**
+ * The event with every string over {@link MAX_INLINE_BYTES} moved to the blob store, but for those that would not come
+ * back from it as they were.
+ */
 export async function moveLargeContent(event: NewEvent, saveBlob: SaveBlob): Promise<NewEvent> {
   // A string has at most as many code units as bytes, and at least a third; most events end here.
   if (!mayBeLarge(event)) return event;
@@ -22,11 +25,9 @@ export async function moveLargeContent(event: NewEvent, saveBlob: SaveBlob): Pro
     Promise.all(content.map((block) => moveBlock(block, move)));
   switch (event.type) {
     case 'agent/inbox/spliced': {
+      if (event.data.inserted === undefined) return event;
       const inserted = await Promise.all(
-        (event.data.inserted ?? []).map(async (item) => ({
-          ...item,
-          content: await moveContent(item.content),
-        })),
+        event.data.inserted.map(async (item) => ({ ...item, content: await moveContent(item.content) })),
       );
       return { ...event, data: { ...event.data, inserted } };
     }
@@ -55,9 +56,9 @@ export async function moveLargeContent(event: NewEvent, saveBlob: SaveBlob): Pro
   }
 }
 
-/** The text that a moved string had. */
+/** The text that a moved string had, with a byte order mark where it began with one. */
 export function textOfBlob(bytes: Uint8Array): string {
-  return new TextDecoder().decode(bytes);
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
 }
 
 type Move = (text: string, mediaType: string) => Promise<string | BlobBlock>;
@@ -97,6 +98,8 @@ async function toBlob(text: string, mediaType: string, saveBlob: SaveBlob): Prom
   if (text.length * 3 <= MAX_INLINE_BYTES) return text;
   const bytes = new TextEncoder().encode(text);
   if (bytes.byteLength <= MAX_INLINE_BYTES) return text;
+  // UTF-8 cannot spell a lone surrogate: such a text stays in the event, whose JSON can.
+  if (textOfBlob(bytes) !== text) return text;
   const sha256 = await saveBlob(bytes, mediaType);
   return { type: 'blob', sha256, bytes: bytes.byteLength, mediaType, ...previewOf(text) };
 }

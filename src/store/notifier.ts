@@ -10,8 +10,12 @@ export class Notifier {
 
   constructor(private readonly onListenerError: (error: unknown) => void) {}
 
-  /** Calls `listener` on each notice of the session, or of all for null, until the returned function is called. */
-  watch(uid: SessionUid | null, listener: Listener): () => void {
+  /** Calls `told` on each notice of the session, or of all for null, until the returned function is called. */
+  watch(uid: SessionUid | null, told: Listener): () => void {
+    // Its own function each time, so that who watches twice with one is told twice and can leave once.
+    const listener: Listener = (notice) => {
+      told(notice);
+    };
     if (uid === null) {
       this.#ofAll.add(listener);
       return () => this.#ofAll.delete(listener);

@@ -87,7 +87,7 @@ export interface RequestRecord {
   readonly itemId: ItemId;
   /** The seq before the prompt's own events. */
   readonly cursorSeq: number;
-  /** The turn that took the prompt, from its `turn/start` on. */
+  /** The turn that took the prompt, from its claim on. */
   readonly turn: number | null;
 }
 
@@ -250,6 +250,7 @@ export interface SessionStore {
   /** Drops the frames of the turn's steps up to and with `step`. */
   dropFrames(uid: SessionUid, turn: number, step: number): Promise<void>;
 
+  /** As in a transaction. @throws `StoreError` `SESSION_NOT_FOUND`. */
   saveBlob(uid: SessionUid, bytes: Uint8Array, mediaType: string): Promise<Sha256>;
   readBlob(uid: SessionUid, sha256: Sha256): Promise<StoredBlob | undefined>;
 

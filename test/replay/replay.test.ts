@@ -2,8 +2,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from '@temporalio/worker';
+import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
+import { installTemporalRuntime } from '../../src/runtime/temporal-runtime.js';
 import { workflowBundlePath } from '../../src/runtime/workflow-bundle.js';
+
+installTemporalRuntime(pino({ level: 'silent' }));
 
 /** A history as it is stored: protobuf's JSON. */
 interface StoredHistory {

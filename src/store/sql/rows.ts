@@ -16,14 +16,14 @@ import {
 /** The event of a row. @throws `StoreError` `LOG_CORRUPT` or `LOG_UNSUPPORTED`, naming the seq. */
 export function eventOfRow(sessionId: SessionId, row: Selectable<EventsTable>): SessionEvent {
   const where = `Event ${String(row.seq)} of session ${sessionId}`;
-  const data = parse(row.data, where);
+  const data = parseObject(row.data, where);
   if (!isEventType(row.type) && !isIgnorable(data)) {
     throw new StoreError(
       'LOG_UNSUPPORTED',
       `${where} has the type "${row.type}", which this version does not know. Use the version that wrote it.`,
     );
   }
-  const envelope = row.envelope === null ? {} : (parse(row.envelope, where) as object);
+  const envelope = row.envelope === null ? {} : parseObject(row.envelope, where);
   return {
     sessionId,
     seq: row.seq,
@@ -36,16 +36,19 @@ export function eventOfRow(sessionId: SessionId, row: Selectable<EventsTable>): 
   } as SessionEvent;
 }
 
-function parse(text: string, where: string): unknown {
+function parseObject(text: string, where: string): object {
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch (cause) {
     throw new StoreError('LOG_CORRUPT', `${where} is no JSON: the log is damaged there.`, { cause });
   }
+  if (typeof value === 'object' && value !== null) return value;
+  throw new StoreError('LOG_CORRUPT', `${where} is no JSON object: the log is damaged there.`);
 }
 
-function isIgnorable(data: unknown): boolean {
-  return typeof data === 'object' && data !== null && 'ignorable' in data && data.ignorable === true;
+function isIgnorable(data: object): boolean {
+  return 'ignorable' in data && data.ignorable === true;
 }
 
 /** The row of an event that is about to be stored. */

@@ -4,14 +4,13 @@
  * Owns commit and notification, the cache of folded states and the reads. What happens inside a transaction is in
  * `sql-transaction.ts`.
  */
-import { createHash } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
 import type { Chunk, Frame } from '../../contract/chunks.js';
 import { eventKeys } from '../../contract/event-keys.js';
 import type { NewEvent, SessionEvent } from '../../contract/events.js';
 import type { Clock, RequestId, SessionId, SessionUid, Sha256 } from '../../contract/ids.js';
 import { isLiveFrame } from '../../core/frames.js';
-import { foldState, INITIAL_STATE, type SessionState } from '../../core/session-state.js';
+import { evolve, INITIAL_STATE, type SessionState } from '../../core/session-state.js';
 import { Notifier } from '../notifier.js';
 import {
   StoreError,
@@ -31,7 +30,7 @@ import {
 import { fenced } from './attempts.js';
 import { eventOfRow, frameOfRow, sessionOfRow, turnOfRow } from './rows.js';
 import { MODEL_CALL, type FrameTables, type LogTables } from './schema.js';
-import { findRequest, SqlTransaction } from './sql-transaction.js';
+import { findRequest, insertBlob, SqlTransaction } from './sql-transaction.js';
 import { StateCache } from './state-cache.js';
 
 /** What a backend brings. */
@@ -171,7 +170,11 @@ export class SqlSessionStore implements SessionStore {
 
   async readState(uid: SessionUid): Promise<SessionState> {
     return this.#guard(async () => {
-      const { state } = await this.#load(this.backend.log, uid);
+      const { headSeq } = await this.#session(this.backend.log, uid);
+      const cached = this.#states.get(uid);
+      // It may be newer than the row: what was committed since is in it.
+      if (cached !== undefined && cached.headSeq >= headSeq) return cached;
+      const { state } = await this.backend.log.transaction().execute((db) => this.#load(db, uid));
       this.#states.put(uid, state);
       return state;
     });
@@ -342,15 +345,13 @@ export class SqlSessionStore implements SessionStore {
   }
 
   async saveBlob(uid: SessionUid, bytes: Uint8Array, mediaType: string): Promise<Sha256> {
-    const sha256 = createHash('sha256').update(bytes).digest('hex') as Sha256;
-    await this.#guard(() =>
-      this.backend.log
-        .insertInto('blobs')
-        .values({ session_uid: uid, sha256, media_type: mediaType, bytes })
-        .onConflict((conflict) => conflict.doNothing())
-        .execute(),
+    return this.#guard(() =>
+      this.backend.log.transaction().execute(async (db) => {
+        // A session that was deleted meanwhile must not leave a blob behind.
+        await this.#session(db, uid);
+        return insertBlob(db, uid, { bytes, mediaType });
+      }),
     );
-    return sha256;
   }
 
   async readBlob(uid: SessionUid, sha256: Sha256): Promise<StoredBlob | undefined> {
@@ -429,9 +430,9 @@ export class SqlSessionStore implements SessionStore {
     return sessionOfRow(row);
   }
 
-  /** The session with its state: the cached one and what came after it. */
+  /** The session with its state: the cached one and what came after it. In a transaction, so that both are of one cut. */
   async #load(
-    db: Kysely<LogTables>,
+    db: Transaction<LogTables>,
     uid: SessionUid,
   ): Promise<{ record: SessionRecord; state: SessionState }> {
     const record = await this.#session(db, uid);
@@ -444,14 +445,16 @@ export class SqlSessionStore implements SessionStore {
       .where('seq', '>', cached.headSeq)
       .orderBy('seq')
       .execute();
-    const state = foldState(
-      rows.map((row) => eventOfRow(record.id, row)),
-      cached,
-    );
+    let state = cached;
+    for (const row of rows) {
+      const event = eventOfRow(record.id, row);
+      if (event.seq !== state.headSeq + 1) break;
+      state = evolveStored(state, event);
+    }
     if (state.headSeq !== record.headSeq) {
       throw new StoreError(
         'LOG_CORRUPT',
-        `The log of session ${record.id} ends at ${String(state.headSeq)} where ${String(record.headSeq)} should stand.`,
+        `The log of session ${record.id} has nothing after event ${String(state.headSeq)} where ${String(record.headSeq)} should stand.`,
       );
     }
     return { record, state };
@@ -469,6 +472,19 @@ export class SqlSessionStore implements SessionStore {
     } catch (error) {
       throw this.backend.translate(error);
     }
+  }
+}
+
+/** An event that is JSON but not of its type's shape is damage too, however it shows. */
+function evolveStored(state: SessionState, event: SessionEvent): SessionState {
+  try {
+    return evolve(state, event);
+  } catch (cause) {
+    throw new StoreError(
+      'LOG_CORRUPT',
+      `Event ${String(event.seq)} of session ${event.sessionId} does not fit its type ${event.type}: the log is damaged there.`,
+      { cause },
+    );
   }
 }
 

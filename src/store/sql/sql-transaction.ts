@@ -8,8 +8,9 @@ import { createHash } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
 import type { TurnRun } from '../../contract/agent-turn.js';
 import type { Frame } from '../../contract/chunks.js';
-import { EVENT_SCHEMAS, type NewEvent, type SessionEvent } from '../../contract/events.js';
-import type { RequestId, Sha256 } from '../../contract/ids.js';
+import { EVENT_SCHEMAS, isEventType, type NewEvent, type SessionEvent } from '../../contract/events.js';
+import type { ItemId, RequestId, SessionUid, Sha256 } from '../../contract/ids.js';
+import type { Inbox } from '../../core/inbox.js';
 import { evolve, sessionStatus, type OpenTurn, type SessionState } from '../../core/session-state.js';
 import { moveLargeContent } from '../large-content.js';
 import {
@@ -54,8 +55,9 @@ export class SqlTransaction implements LogTransaction {
     const standing = await this.#standing(events);
     const result: SessionEvent[] = [];
     const rows: ReturnType<typeof rowOfEvent>[] = [];
-    const before = this.#state;
-    const added: SessionEvent[] = [];
+    const change: Change = { inbox: this.#state.inbox, added: [], opened: [] };
+    // Kept apart until the rows stand: a refused append leaves the state as the log is.
+    let state = this.#state;
     for (const candidate of events) {
       const known = candidate.key === undefined ? undefined : standing.get(candidate.key);
       if (known !== undefined) {
@@ -68,37 +70,43 @@ export class SqlTransaction implements LogTransaction {
       const { key, ...body } = event;
       const stored = {
         sessionId: this.record.id,
-        seq: this.#state.headSeq + 1,
+        seq: state.headSeq + 1,
         at: this.at,
         ...body,
       } as SessionEvent;
       rows.push(rowOfEvent(event, { uid: this.record.uid, seq: stored.seq, at: this.at }));
       if (key !== undefined) standing.set(key, stored);
-      this.#state = evolve(this.#state, stored);
-      added.push(stored);
+      const after = evolve(state, stored);
+      const turn = after.openTurn;
+      if (turn !== null && turn.number !== state.openTurn?.number) change.opened.push(turn);
+      state = after;
+      change.added.push(stored);
       result.push(stored);
     }
-    if (rows.length > 0) {
-      await this.db.insertInto('events').values(rows).execute();
-      await this.#project(before, added);
-    }
+    if (rows.length === 0) return result;
+    for (const some of chunked(rows)) await this.db.insertInto('events').values(some).execute();
+    this.#state = state;
+    await this.#project(change);
     return result;
   }
 
   /** The events that stand under the keys of the candidates. */
   async #standing(events: readonly NewEvent[]): Promise<Map<string, SessionEvent>> {
     const keys = events.flatMap(({ key }) => (key === undefined ? [] : [key]));
-    if (keys.length === 0) return new Map();
-    const rows = await this.db
-      .selectFrom('events')
-      .selectAll()
-      .where('session_uid', '=', this.record.uid)
-      .where('key', 'in', keys)
-      .execute();
-    return new Map(rows.map((row) => [row.key ?? '', eventOfRow(this.record.id, row)]));
+    const standing = new Map<string, SessionEvent>();
+    for (const some of chunked(keys)) {
+      const rows = await this.db
+        .selectFrom('events')
+        .selectAll()
+        .where('session_uid', '=', this.record.uid)
+        .where('key', 'in', some)
+        .execute();
+      for (const row of rows) standing.set(row.key ?? '', eventOfRow(this.record.id, row));
+    }
+    return standing;
   }
 
-  async #project(before: SessionState, added: readonly SessionEvent[]): Promise<void> {
+  async #project({ inbox, added, opened }: Change): Promise<void> {
     const state = this.#state;
     await this.db
       .updateTable('sessions')
@@ -111,7 +119,11 @@ export class SqlTransaction implements LogTransaction {
       })
       .where('uid', '=', this.record.uid)
       .execute();
+    for (const turn of opened) await this.#turnOpened(turn);
     for (const event of added) {
+      if (event.type === 'agent/inbox/spliced' && event.data.outcome === 'claimed') {
+        await this.#promptsTaken(event.turn ?? 0, requestsOf(event.data.removed ?? [], inbox, added));
+      }
       if (event.type === 'turn/start') await this.#turnStarted(event.turn ?? 0, event.data.requestIds);
       if (event.type === 'turn/end') {
         const { reason, output, usage, steps } = event.data;
@@ -124,8 +136,6 @@ export class SqlTransaction implements LogTransaction {
       }
       if (event.type === 'step/end') await this.#stepEnded(event.turn ?? 0, event.step ?? 0);
     }
-    const opened = state.openTurn;
-    if (opened !== null && opened.number !== before.openTurn?.number) await this.#turnOpened(opened);
   }
 
   async #turnOpened(turn: OpenTurn): Promise<void> {
@@ -152,13 +162,18 @@ export class SqlTransaction implements LogTransaction {
       .where('session_uid', '=', this.record.uid)
       .where('turn', '=', turn)
       .execute();
-    if (requestIds.length === 0) return;
-    await this.db
-      .updateTable('requests')
-      .set({ turn })
-      .where('session_uid', '=', this.record.uid)
-      .where('request_id', 'in', requestIds)
-      .execute();
+  }
+
+  /** A prompt has its turn from the claim on, at the entry of the turn or at a later step of it. */
+  async #promptsTaken(turn: number, requestIds: readonly RequestId[]): Promise<void> {
+    for (const some of chunked(requestIds)) {
+      await this.db
+        .updateTable('requests')
+        .set({ turn })
+        .where('session_uid', '=', this.record.uid)
+        .where('request_id', 'in', some)
+        .execute();
+    }
   }
 
   async #turnEnded(turn: number, summary: TurnSummary): Promise<void> {
@@ -230,13 +245,7 @@ export class SqlTransaction implements LogTransaction {
   }
 
   async saveBlob(bytes: Uint8Array, mediaType: string): Promise<Sha256> {
-    const sha256 = createHash('sha256').update(bytes).digest('hex') as Sha256;
-    await this.db
-      .insertInto('blobs')
-      .values({ session_uid: this.record.uid, sha256, media_type: mediaType, bytes })
-      .onConflict((conflict) => conflict.doNothing())
-      .execute();
-    return sha256;
+    return insertBlob(this.db, this.record.uid, { bytes, mediaType });
   }
 
   async readBlob(sha256: Sha256): Promise<StoredBlob | undefined> {
@@ -277,6 +286,52 @@ export class SqlTransaction implements LogTransaction {
   }
 }
 
+/** What an append amounts to: the inbox before it, its events, and the turns that they opened. */
+interface Change {
+  readonly inbox: Inbox;
+  readonly added: SessionEvent[];
+  readonly opened: OpenTurn[];
+}
+
+/** The request ids of items that stood in the inbox, or entered it by the same append. */
+function requestsOf(
+  itemIds: readonly ItemId[],
+  { nextStep, nextTurn }: Inbox,
+  added: readonly SessionEvent[],
+): RequestId[] {
+  const taken = new Set(itemIds);
+  const inserted = added.flatMap((event) =>
+    event.type === 'agent/inbox/spliced' ? (event.data.inserted ?? []) : [],
+  );
+  return [...nextStep, ...nextTurn, ...inserted]
+    .filter(({ itemId }) => taken.has(itemId))
+    .map(({ requestId }) => requestId);
+}
+
+/** Rows or keys of one statement: a database takes only so many parameters. */
+const MAX_PER_STATEMENT = 1000;
+
+function* chunked<T>(values: readonly T[]): Generator<readonly T[]> {
+  for (let from = 0; from < values.length; from += MAX_PER_STATEMENT) {
+    yield values.slice(from, from + MAX_PER_STATEMENT);
+  }
+}
+
+/** Stores bytes under their digest; the same bytes twice are one blob. */
+export async function insertBlob(
+  db: Transaction<LogTables>,
+  uid: SessionUid,
+  { bytes, mediaType }: StoredBlob,
+): Promise<Sha256> {
+  const sha256 = createHash('sha256').update(bytes).digest('hex') as Sha256;
+  await db
+    .insertInto('blobs')
+    .values({ session_uid: uid, sha256, media_type: mediaType, bytes })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  return sha256;
+}
+
 /** The claimed request id, if it is. */
 export async function findRequest(
   db: Kysely<LogTables>,
@@ -301,6 +356,9 @@ export async function findRequest(
 }
 
 function validated(event: NewEvent): NewEvent {
+  if (!isEventType(event.type)) {
+    throw new StoreError('INVALID_EVENT', `The catalogue has no event ${String(event.type)}.`);
+  }
   const parsed = EVENT_SCHEMAS[event.type].safeParse(event.data);
   if (parsed.success) return { ...event, data: parsed.data } as NewEvent;
   const issue = parsed.error.issues[0];

@@ -26,12 +26,21 @@ export interface SqliteStoreOptions {
  * cannot be opened.
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<SessionStore> {
+  const opened: Database.Database[] = [];
+  const database = (path: string, synchronous: 'FULL' | 'NORMAL') => {
+    const connection = connect(path);
+    opened.push(connection);
+    connection.pragma('journal_mode = WAL');
+    connection.pragma(`synchronous = ${synchronous}`);
+    connection.pragma('busy_timeout = 5000');
+    return connection;
+  };
   try {
     const log = new Kysely<LogTables>({
-      dialect: new SqliteDialect({ database: open(options.path, 'FULL') }),
+      dialect: new SqliteDialect({ database: database(options.path, 'FULL') }),
     });
     const frames = new Kysely<FrameTables>({
-      dialect: new SqliteDialect({ database: open(framesPath(options.path), 'NORMAL') }),
+      dialect: new SqliteDialect({ database: database(framesPath(options.path), 'NORMAL') }),
     });
     await migrateLog(log);
     await migrateFrames(frames);
@@ -49,6 +58,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sess
       { clock: options.clock, onObserverError: options.onObserverError ?? (() => undefined) },
     );
   } catch (error) {
+    for (const connection of opened) connection.close();
     throw translate(error);
   }
 }
@@ -58,12 +68,16 @@ export function framesPath(path: string): string {
   return path.replace(/(\.[^./\\]*)?$/, (extension) => `-frames${extension}`);
 }
 
-function open(path: string, synchronous: 'FULL' | 'NORMAL'): Database.Database {
-  const database = new Database(path);
-  database.pragma('journal_mode = WAL');
-  database.pragma(`synchronous = ${synchronous}`);
-  database.pragma('busy_timeout = 5000');
-  return database;
+function connect(path: string): Database.Database {
+  try {
+    return new Database(path);
+  } catch (error) {
+    if (error instanceof Database.SqliteError) throw error;
+    // A folder that is missing is refused by the driver itself, before SQLite is asked.
+    throw new StoreError('STORE_UNAVAILABLE', `The session log's database ${path} cannot be opened.`, {
+      cause: error,
+    });
+  }
 }
 
 const CORRUPT = ['SQLITE_CORRUPT', 'SQLITE_NOTADB'];

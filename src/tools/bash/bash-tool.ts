@@ -1,5 +1,6 @@
 /** The tool `bash`: one shell command in the workspace. */
 import { z } from 'zod';
+import { assertNever } from '../../contract/failures.js';
 import type { CapturedStream, CommandEnding, CommandResult } from '../execution-provider.js';
 import { blobLocator } from '../result-bounds.js';
 import { defineTool, type ToolOutput } from '../tool.js';
@@ -89,5 +90,7 @@ function describeEnding(ending: CommandEnding, timeoutMs: number): string {
       return `killed by signal ${ending.signal}`;
     case 'timed-out':
       return `timed out after ${String(timeoutMs)} ms`;
+    default:
+      return assertNever(ending);
   }
 }

@@ -1,0 +1,151 @@
+/** The command line: names, flags and their help. What a command does is in `commands/`. */
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { promptModeSchema } from '../contract/events.js';
+import { sessionStatusSchema } from '../contract/http.js';
+import { permissionModeSchema } from '../contract/session.js';
+import type { ConfigurationFlags } from '../runtime/configuration/settings.js';
+import { VERSION } from '../runtime/version.js';
+import { explain, UsageError } from './cli-error.js';
+import type { CliIo } from './cli-io.js';
+import { showConfiguration } from './commands/config.js';
+import { followSession, type FollowCommandOptions } from './commands/follow.js';
+import { run, type RunOptions } from './commands/run.js';
+import {
+  cancelSession,
+  listSessions,
+  sendPrompt,
+  type PromptOptions,
+  type SessionsOptions,
+} from './commands/sessions.js';
+import { connect, connectOrStart, type ServerFlags } from './connect.js';
+import { EXIT } from './exit-codes.js';
+import { serve } from './serve.js';
+
+/** Runs the command that the arguments name and returns its exit code. Never throws: errors are explained on stderr. */
+export async function runCli(args: readonly string[], io: CliIo): Promise<number> {
+  let code: number = EXIT.completed;
+  const program = createProgram(io, (exitCode) => {
+    code = exitCode;
+  });
+  try {
+    await program.parseAsync([...args], { from: 'user' });
+    return code;
+  } catch (error) {
+    // Help and version are no errors; what commander refuses it has explained already.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.completed : EXIT.usage;
+    await io.stderr.write(`turnkeeper: ${explain(error)}\n`);
+    return error instanceof UsageError ? EXIT.usage : EXIT.error;
+  }
+}
+
+function createProgram(io: CliIo, finish: (code: number) => void): Command {
+  const program = new Command('turnkeeper')
+    .description('Runs agent turns that cannot be lost.')
+    .version(VERSION)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void io.stdout.write(text),
+      writeErr: (text) => void io.stderr.write(text),
+    });
+
+  withHome(program.command('serve'))
+    .description('serve the API with everything it needs, until it is stopped')
+    .option('--host <address>', 'address to listen on')
+    .option('--port <number>', 'port to listen on; 0 takes any free one')
+    .option('--store-url <url>', 'where the session log is')
+    .option('--temporal-address <host:port>', 'an existing Temporal server')
+    .option('--temporal-namespace <name>', 'its namespace')
+    .action(async (flags: ConfigurationFlags) => {
+      finish(await serve(flags, io));
+    });
+
+  withServer(program.command('run'))
+    .argument('[task]', 'the task; "-", or nothing, reads standard input')
+    .description('run one task; the answer goes to standard output')
+    .option('--session <id>', 'go on with this session, or make it')
+    .option('--profile <name>', 'profile of the session')
+    .option('--provider <name>', 'provider of the model')
+    .option('--model <name>', 'model')
+    .option('--cwd <folder>', 'workspace; default: the working folder')
+    .addOption(
+      new Option('--permission <mode>', 'what tools may do without asking').choices(
+        permissionModeSchema.options,
+      ),
+    )
+    .option('--max-steps <n>', 'steps that the turn may take', positiveInteger)
+    .option('--timeout <seconds>', 'cancel the turn after this time', positiveNumber)
+    .option('--json', 'print the log events as NDJSON in place of the answer')
+    .action(async (task: string | undefined, options: RunOptions) => {
+      finish(await run(task, options, io, () => connectOrStart(options, io)));
+    });
+
+  withServer(program.command('follow'))
+    .argument('<session>', 'session id')
+    .description('show a session live')
+    .option('--after <cursor>', 'begin after this cursor; default: from the start')
+    .option('--until-turn-end', 'end with the open turn')
+    .option('--turn <n>', 'end with this turn', positiveInteger)
+    .option('--json', 'print the log events as NDJSON')
+    .action(async (session: string, options: FollowCommandOptions & ServerFlags) => {
+      finish(await followSession(session, options, io, connect(options, io).client));
+    });
+
+  withServer(program.command('sessions'))
+    .description('list sessions, newest first')
+    .addOption(
+      new Option('--status <status>', 'only sessions in this state').choices(sessionStatusSchema.options),
+    )
+    .option('--limit <n>', 'how many at most (20)', positiveInteger)
+    .option('--json', 'print them as NDJSON')
+    .action(async (options: SessionsOptions & ServerFlags) => {
+      finish(await listSessions(options, io, connect(options, io).client));
+    });
+
+  withServer(program.command('prompt'))
+    .argument('<session>', 'session id')
+    .argument('[text]', 'the prompt; "-", or nothing, reads standard input')
+    .description('send a prompt without waiting for its answer')
+    .addOption(new Option('--mode <mode>', 'how it enters').choices(promptModeSchema.options))
+    .option('--request-id <id>', 'the same id is never taken twice')
+    .action(async (sessionId: string, argument: string | undefined, options: PromptOptions & ServerFlags) => {
+      finish(await sendPrompt({ sessionId, argument }, options, io, connect(options, io).client));
+    });
+
+  withServer(program.command('cancel'))
+    .argument('<session>', 'session id')
+    .description('cancel the open turn of a session')
+    .option('--turn <n>', 'cancel this turn', positiveInteger)
+    .action(async (session: string, options: { readonly turn?: number } & ServerFlags) => {
+      finish(await cancelSession(session, options, io, connect(options, io).client));
+    });
+
+  withHome(program.command('config'))
+    .description('print the configuration with the source of each value')
+    .option('--json', 'print it as NDJSON')
+    .action(async (options: ConfigurationFlags & { readonly json?: boolean }) => {
+      finish(await showConfiguration(options, io));
+    });
+
+  return program;
+}
+
+function withHome(command: Command): Command {
+  return command
+    .option('--config <file>', 'configuration file')
+    .option('--home <folder>', 'where databases and workspaces are kept');
+}
+
+function withServer(command: Command): Command {
+  return withHome(command).option('--server <url>', 'server to use (TURNKEEPER_SERVER)');
+}
+
+function positiveInteger(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a whole number above 0.');
+  return Number(text);
+}
+
+function positiveNumber(text: string): number {
+  const value = Number(text);
+  if (!(value > 0) || value > 2_000_000) throw new InvalidArgumentError('It must be a number above 0.');
+  return value;
+}
