@@ -32,7 +32,7 @@ export function outputOf(stream: Writable & { readonly isTTY?: boolean }): Outpu
   return {
     isTerminal: stream.isTTY === true,
     write: async (text) => {
-      if (isBroken || text === '') return;
+      if (isBroken) return;
       await new Promise<void>((resolve) => {
         // Called when it is flushed or has failed; the failure itself came to the listener above.
         stream.write(text, () => {
@@ -45,6 +45,5 @@ export function outputOf(stream: Writable & { readonly isTTY?: boolean }): Outpu
 
 /** The text without what would steer a terminal: model and tool output is data, also where it holds escape codes. */
 export function printable(text: string): string {
-  // eslint-disable-next-line no-control-regex -- Control characters are what this is about.
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '');
 }

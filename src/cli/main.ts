@@ -21,5 +21,7 @@ const io: CliIo = {
 };
 
 const code = await runCli(process.argv.slice(2), io);
-// Every write was waited for, so nothing is cut; what still keeps the process alive (an open socket) is of no use any more.
+// Writes end in their order, so after an empty one nothing is cut. What still keeps the process alive is of no use any more.
+await io.stdout.write('');
+await io.stderr.write('');
 process.exit(code);

@@ -36,6 +36,7 @@ import { storeLocation } from './configuration/store-location.js';
 import { startEngine, type Engine } from './engine.js';
 import { acquireHomeLock } from './home/home-lock.js';
 import { prepareHome, type Home } from './home/prepare-home.js';
+import { endLeftoverCommands } from './leftover-commands.js';
 import { listen } from './http-server.js';
 import { startSweeper } from './sweeper.js';
 import { createTemporalTurnEngine } from './temporal-turn-engine.js';
@@ -100,6 +101,9 @@ export async function startTurnkeeper(options: TurnkeeperOptions = {}): Promise<
       },
     });
     teardown.add('store', () => store.close());
+    const leftovers = await endLeftoverCommands(store);
+    if (leftovers > 0)
+      logger.warn({ processes: leftovers }, 'commands that outlived a killed server were ended');
     installTemporalRuntime(logger);
     const engine = await startEngine({ configuration, home, env, logger, onProgress: options.onProgress });
     teardown.add('engine', () => engine.stop());

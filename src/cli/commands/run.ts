@@ -36,26 +36,15 @@ export async function run(
   io: CliIo,
   open: OpenConnection,
 ): Promise<number> {
-  const task = await taskText(argument, io);
-  const opened: Connection[] = [await open()];
-  try {
-    return await new Run(task, options, io, {
-      current: () => opened.at(-1) as Connection,
-      another: async () => {
-        const connection = await open();
-        opened.push(connection);
-        return connection;
-      },
-    }).execute();
-  } finally {
-    for (const connection of opened) await connection.close();
-  }
+  return new Run(await taskText(argument, io), options, io, open).execute();
 }
 
 class Run {
   readonly #abort = new AbortController();
   readonly #printer: TranscriptPrinter;
+  readonly #connections: Connection[] = [];
   #sessionId = '';
+  #isAccepted = false;
   #turn: number | null = null;
   #wasInterrupted = false;
   #wasTimedOut = false;
@@ -65,7 +54,7 @@ class Run {
     private readonly task: string,
     private readonly options: RunOptions,
     private readonly io: CliIo,
-    private readonly connections: { current(): Connection; another(): Promise<Connection> },
+    private readonly open: OpenConnection,
   ) {
     const { stdout, stderr } = io;
     const isQuiet = options.json === true;
@@ -96,17 +85,40 @@ class Run {
     } catch (error) {
       if (!this.#abort.signal.aborted) throw error;
       await this.#say('The prompt was accepted and waits in the queue of its session.');
-      return this.#wasInterrupted ? EXIT.interrupted : EXIT.limit;
+      return this.#stoppedCode;
     } finally {
+      for (const connection of this.#connections) await connection.close();
       clearTimeout(timer);
       ignoreInterrupts();
     }
   }
 
+  get #isStopped(): boolean {
+    return this.#wasInterrupted || this.#wasTimedOut;
+  }
+
+  get #stoppedCode(): number {
+    return this.#wasInterrupted ? EXIT.interrupted : EXIT.limit;
+  }
+
+  get #connection(): Connection {
+    const connection = this.#connections.at(-1);
+    if (connection === undefined) throw new Error('The run has no connection yet.');
+    return connection;
+  }
+
+  async #connect(): Promise<Connection> {
+    const connection = await this.open();
+    this.#connections.push(connection);
+    return connection;
+  }
+
   async #runTask(): Promise<number> {
-    const { client } = this.connections.current();
+    const { client } = await this.#connect();
     const session = await this.#openSession();
     this.#sessionId = session.id;
+    // Asked to stop while nothing was accepted yet: then nothing is.
+    if (this.#isStopped) return this.#stoppedCode;
     const { provider, model } = this.options;
     const answer = await client.prompt(session.id, {
       requestId: randomUUID(),
@@ -115,23 +127,25 @@ class Run {
       ...(model === undefined ? {} : { model }),
     });
     if (this.io.stderr.isTerminal) await this.#say(`session ${session.id}`);
-    const end = await followPrompt(this.connections.current(), answer, {
+    this.#isAccepted = true;
+    if (this.#isStopped && answer.turn === null) this.#abort.abort();
+    const end = await followPrompt(this.#connection, answer, {
       signal: this.#abort.signal,
       onItem: (item) => this.#see(item),
       onTurn: (turn) => {
         this.#turn = turn;
         // Asked for while the turn was not known yet.
-        if (this.#wasInterrupted || this.#wasTimedOut) void this.#cancel('asked for before the turn began');
+        if (this.#isStopped) void this.#cancel('asked for before the turn began');
       },
       onDisconnect: (error) => void this.#say(`${explain(error)} Trying again.`),
-      reconnect: () => this.connections.another(),
+      reconnect: () => this.#connect(),
     });
     return this.#finish(end);
   }
 
   async #openSession(): Promise<SessionResource> {
     const { session, cwd, profile, provider, model, permission, maxSteps } = this.options;
-    const { client, isLocal } = this.connections.current();
+    const { client, isLocal } = this.#connection;
     const limits = maxSteps === undefined ? {} : { limits: { steps: maxSteps } };
     const known = session === undefined ? undefined : await this.#knownSession(session);
     if (known !== undefined) {
@@ -162,7 +176,7 @@ class Run {
 
   async #knownSession(id: string): Promise<SessionResource | undefined> {
     try {
-      return await this.connections.current().client.session(id);
+      return await this.#connection.client.session(id);
     } catch (error) {
       if (error instanceof ApiError && error.code === 'NOT_FOUND') return undefined;
       throw error;
@@ -182,16 +196,13 @@ class Run {
 
   /** Cancels the turn and lets the follow go on to its end; a prompt that still waits is left where it is. */
   async #cancel(cause: string): Promise<void> {
-    if (this.#sessionId === '') {
-      this.io.forceExit(this.#wasInterrupted ? EXIT.interrupted : EXIT.limit);
-      return;
-    }
+    if (!this.#isAccepted) return;
     if (this.#turn === null) {
       this.#abort.abort();
       return;
     }
     try {
-      await this.connections.current().client.cancelTurn(this.#sessionId, this.#turn, { cause });
+      await this.#connection.client.cancelTurn(this.#sessionId, this.#turn, { cause });
     } catch (error) {
       await this.#say(`The turn could not be cancelled: ${explain(error)}`);
     }

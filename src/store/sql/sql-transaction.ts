@@ -1,7 +1,8 @@
 /**
  * One transaction on one session's log: appends, their projections, attempts, staged results and request ids.
  *
- * Owns that seq is contiguous, that a known key is not appended again, and that projections never lag behind the log.
+ * Owns that seq is contiguous and that a known key is not appended again. The projections of an append are in
+ * `projections.ts`.
  * Commit, notification and the cache of states are the store's.
  */
 import { createHash } from 'node:crypto';
@@ -9,9 +10,8 @@ import type { Kysely, Transaction } from 'kysely';
 import type { TurnRun } from '../../contract/agent-turn.js';
 import type { Frame } from '../../contract/chunks.js';
 import { EVENT_SCHEMAS, isEventType, type NewEvent, type SessionEvent } from '../../contract/events.js';
-import type { ItemId, RequestId, SessionUid, Sha256 } from '../../contract/ids.js';
-import type { Inbox } from '../../core/inbox.js';
-import { evolve, sessionStatus, type OpenTurn, type SessionState } from '../../core/session-state.js';
+import type { RequestId, SessionUid, Sha256 } from '../../contract/ids.js';
+import { evolve, type OpenTurn, type SessionState } from '../../core/session-state.js';
 import { moveLargeContent } from '../large-content.js';
 import {
   StoreError,
@@ -25,7 +25,9 @@ import {
   type StoredBlob,
 } from '../session-store.js';
 import { claimTurn, closeAttempt, fenced, openAttempt, runningAttempts } from './attempts.js';
-import { eventOfRow, rowOfEvent, type TurnSummary } from './rows.js';
+import { chunked } from './chunked.js';
+import { projectChange } from './projections.js';
+import { eventOfRow, rowOfEvent } from './rows.js';
 import type { LogTables } from './schema.js';
 
 export class SqlTransaction implements LogTransaction {
@@ -55,7 +57,8 @@ export class SqlTransaction implements LogTransaction {
     const standing = await this.#standing(events);
     const result: SessionEvent[] = [];
     const rows: ReturnType<typeof rowOfEvent>[] = [];
-    const change: Change = { inbox: this.#state.inbox, added: [], opened: [] };
+    const added: SessionEvent[] = [];
+    const opened: OpenTurn[] = [];
     // Kept apart until the rows stand: a refused append leaves the state as the log is.
     let state = this.#state;
     for (const candidate of events) {
@@ -78,15 +81,16 @@ export class SqlTransaction implements LogTransaction {
       if (key !== undefined) standing.set(key, stored);
       const after = evolve(state, stored);
       const turn = after.openTurn;
-      if (turn !== null && turn.number !== state.openTurn?.number) change.opened.push(turn);
+      if (turn !== null && turn.number !== state.openTurn?.number) opened.push(turn);
       state = after;
-      change.added.push(stored);
+      added.push(stored);
       result.push(stored);
     }
     if (rows.length === 0) return result;
     for (const some of chunked(rows)) await this.db.insertInto('events').values(some).execute();
+    const change = { before: this.#state.inbox, added, opened, after: state };
     this.#state = state;
-    await this.#project(change);
+    await projectChange(this.db, { uid: this.record.uid, at: this.at }, change);
     return result;
   }
 
@@ -104,97 +108,6 @@ export class SqlTransaction implements LogTransaction {
       for (const row of rows) standing.set(row.key ?? '', eventOfRow(this.record.id, row));
     }
     return standing;
-  }
-
-  async #project({ inbox, added, opened }: Change): Promise<void> {
-    const state = this.#state;
-    await this.db
-      .updateTable('sessions')
-      .set({
-        head_seq: state.headSeq,
-        updated_at: this.at,
-        open_turn: state.openTurn?.number ?? null,
-        cancel_requested: state.openTurn?.cancel == null ? 0 : 1,
-        status: sessionStatus(state),
-      })
-      .where('uid', '=', this.record.uid)
-      .execute();
-    for (const turn of opened) await this.#turnOpened(turn);
-    for (const event of added) {
-      if (event.type === 'agent/inbox/spliced' && event.data.outcome === 'claimed') {
-        await this.#promptsTaken(event.turn ?? 0, requestsOf(event.data.removed ?? [], inbox, added));
-      }
-      if (event.type === 'turn/start') await this.#turnStarted(event.turn ?? 0, event.data.requestIds);
-      if (event.type === 'turn/end') {
-        const { reason, output, usage, steps } = event.data;
-        await this.#turnEnded(event.turn ?? 0, {
-          reason,
-          ...(output === undefined ? {} : { output }),
-          usage,
-          steps,
-        });
-      }
-      if (event.type === 'step/end') await this.#stepEnded(event.turn ?? 0, event.step ?? 0);
-    }
-  }
-
-  async #turnOpened(turn: OpenTurn): Promise<void> {
-    await this.db
-      .insertInto('turns')
-      .values({
-        session_uid: this.record.uid,
-        turn: turn.number,
-        started_at: turn.startedAt,
-        ended_at: null,
-        owner_run_id: null,
-        owner_started_at: null,
-        request_ids: JSON.stringify(turn.requestIds),
-        summary: null,
-      })
-      .onConflict((conflict) => conflict.doNothing())
-      .execute();
-  }
-
-  async #turnStarted(turn: number, requestIds: readonly RequestId[]): Promise<void> {
-    await this.db
-      .updateTable('turns')
-      .set({ started_at: this.at, request_ids: JSON.stringify(requestIds) })
-      .where('session_uid', '=', this.record.uid)
-      .where('turn', '=', turn)
-      .execute();
-  }
-
-  /** A prompt has its turn from the claim on, at the entry of the turn or at a later step of it. */
-  async #promptsTaken(turn: number, requestIds: readonly RequestId[]): Promise<void> {
-    for (const some of chunked(requestIds)) {
-      await this.db
-        .updateTable('requests')
-        .set({ turn })
-        .where('session_uid', '=', this.record.uid)
-        .where('request_id', 'in', some)
-        .execute();
-    }
-  }
-
-  async #turnEnded(turn: number, summary: TurnSummary): Promise<void> {
-    await this.db
-      .updateTable('turns')
-      .set({ ended_at: this.at, summary: JSON.stringify(summary) })
-      .where('session_uid', '=', this.record.uid)
-      .where('turn', '=', turn)
-      .execute();
-  }
-
-  /** A step that has ended needs neither its attempts nor its staged results: no attempt of it can be opened again. */
-  async #stepEnded(turn: number, step: number): Promise<void> {
-    for (const table of ['attempts', 'staged'] as const) {
-      await this.db
-        .deleteFrom(table)
-        .where('session_uid', '=', this.record.uid)
-        .where('turn', '=', turn)
-        .where('step', '=', step)
-        .execute();
-    }
   }
 
   async claimTurn(turn: number, run: TurnRun): Promise<boolean> {
@@ -283,37 +196,6 @@ export class SqlTransaction implements LogTransaction {
 
   async frames(ref: AttemptRef): Promise<readonly Frame[]> {
     return this.outside.frames(ref);
-  }
-}
-
-/** What an append amounts to: the inbox before it, its events, and the turns that they opened. */
-interface Change {
-  readonly inbox: Inbox;
-  readonly added: SessionEvent[];
-  readonly opened: OpenTurn[];
-}
-
-/** The request ids of items that stood in the inbox, or entered it by the same append. */
-function requestsOf(
-  itemIds: readonly ItemId[],
-  { nextStep, nextTurn }: Inbox,
-  added: readonly SessionEvent[],
-): RequestId[] {
-  const taken = new Set(itemIds);
-  const inserted = added.flatMap((event) =>
-    event.type === 'agent/inbox/spliced' ? (event.data.inserted ?? []) : [],
-  );
-  return [...nextStep, ...nextTurn, ...inserted]
-    .filter(({ itemId }) => taken.has(itemId))
-    .map(({ requestId }) => requestId);
-}
-
-/** Rows or keys of one statement: a database takes only so many parameters. */
-const MAX_PER_STATEMENT = 1000;
-
-function* chunked<T>(values: readonly T[]): Generator<readonly T[]> {
-  for (let from = 0; from < values.length; from += MAX_PER_STATEMENT) {
-    yield values.slice(from, from + MAX_PER_STATEMENT);
   }
 }
 

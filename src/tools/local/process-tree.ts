@@ -65,6 +65,12 @@ export async function killMarkedProcesses(prefix: string): Promise<number> {
   return endAll((entries) => withDescendants(entries, ({ pid }) => matches(markerOf(pid))));
 }
 
+/** The idempotency keys of all commands that run on this machine; none on systems without /proc. */
+export function commandMarkers(): readonly string[] {
+  if (process.platform !== 'linux') return [];
+  return [...new Set(listProcesses().flatMap(({ pid }) => markerOf(pid) ?? []))];
+}
+
 type Find = (entries: readonly ProcessEntry[]) => readonly number[];
 
 async function endAll(find: Find): Promise<number> {
