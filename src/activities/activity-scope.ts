@@ -4,10 +4,10 @@
  * Owns the difference between a cancel, which is stored, and all other ends of an attempt (shutdown of the worker, an
  * attempt that was given up), which leave the turn to the next one.
  */
-import { ApplicationFailure, Context } from '@temporalio/activity';
+import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
 import { ACTIVITY_FAILURE, type TurnRef } from '../contract/agent-turn.js';
 import type { IdSource } from '../contract/ids.js';
-import type { SessionStore, AttemptOwner } from '../store/session-store.js';
+import { StoreError, type AttemptOwner, type SessionStore } from '../store/session-store.js';
 
 /**
  * Why an attempt stops before its end. `cancelled`: the turn is cancelled, by the log or by the engine. `shutdown`: the
@@ -99,6 +99,24 @@ export function currentOwner(ref: TurnRef, ids: IdSource): AttemptOwner {
   return { run: ref.run, activityId, engineAttempt: info.attempt };
 }
 
+/**
+ * What an activity throws for an error that it did not expect. The store being away is waited for; anything else would
+ * only come again, so it ends the turn rather than repeats a model call or a tool without end.
+ */
+export function unexpectedFailure(error: unknown): unknown {
+  if (error instanceof ApplicationFailure || error instanceof CancelledFailure) return error;
+  if (!(error instanceof StoreError)) return activityFailures.unexpected('ActivityError');
+  switch (error.code) {
+    case 'STORE_UNAVAILABLE':
+      return activityFailures.storeUnavailable();
+    case 'SESSION_NOT_FOUND':
+    case 'ATTEMPT_FENCED':
+      return activityFailures.superseded();
+    default:
+      return activityFailures.unexpected(error.code);
+  }
+}
+
 /** Failures carry codes only: nothing that a user, a model or a provider wrote enters the engine. */
 export const activityFailures = {
   superseded: () =>
@@ -116,6 +134,13 @@ export const activityFailures = {
       type: ACTIVITY_FAILURE.workerShutdown,
       nextRetryDelay: 100,
     }),
+  storeUnavailable: () =>
+    ApplicationFailure.create({
+      message: 'The session log does not answer.',
+      type: ACTIVITY_FAILURE.storeUnavailable,
+      nextRetryDelay: 1000,
+    }),
+  unexpected: (code: string) => ApplicationFailure.nonRetryable(code, code),
   modelAttemptFailed: (code: string, delayMs: number) =>
     ApplicationFailure.create({
       message: code,

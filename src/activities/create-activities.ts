@@ -1,14 +1,41 @@
 /** The activities of a worker, each a function over what it needs. */
 import type { TurnActivities } from '../contract/agent-turn.js';
+import { StoreError } from '../store/session-store.js';
 import type { ActivityDeps } from './activity-deps.js';
+import { unexpectedFailure } from './activity-scope.js';
 import { createAdvance } from './advance.js';
 import { createCallModel } from './call-model.js';
 import { createRunTool } from './run-tool.js';
 
 export function createActivities(deps: ActivityDeps): TurnActivities {
+  const advance = createAdvance(deps);
   return {
-    advance: createAdvance(deps),
-    callModel: createCallModel(deps),
-    runTool: createRunTool(deps),
+    advance: guarded(deps, async (input) => {
+      try {
+        return await advance(input);
+      } catch (error) {
+        // A session that was deleted has no turn left to advance.
+        if (error instanceof StoreError && error.code === 'SESSION_NOT_FOUND') return { kind: 'ended' };
+        throw error;
+      }
+    }),
+    callModel: guarded(deps, createCallModel(deps)),
+    runTool: guarded(deps, createRunTool(deps)),
+  };
+}
+
+/** The activity, which throws only what the engine can route; what it hides from the engine stands in the server's log. */
+function guarded<I extends { readonly turn: number }, O>(
+  { logger }: Pick<ActivityDeps, 'logger'>,
+  activity: (input: I) => Promise<O>,
+): (input: I) => Promise<O> {
+  return async (input) => {
+    try {
+      return await activity(input);
+    } catch (error) {
+      const failure = unexpectedFailure(error);
+      if (failure !== error) logger.error({ err: error, input }, 'an activity failed unexpectedly');
+      throw failure;
+    }
   };
 }

@@ -1,41 +1,65 @@
 /** What holds for a session's next request: its profile, narrowed by the session's settings and the prompt's choice. */
 import type { Profile } from '../contract/configuration.js';
-import type { SessionSettings, PermissionMode, TurnLimits } from '../contract/session.js';
+import type { PermissionMode, SessionLimits, SessionSettings, TurnLimits } from '../contract/session.js';
+import { chooseModel, usualModelOf } from '../core/model-choice.js';
 import type { PermissionPolicy } from '../core/permission.js';
 import type { SessionState } from '../core/session-state.js';
+import type { LimitReached } from '../core/spending.js';
 import { turnLimits } from '../core/turn-limits.js';
+import { spendingReached, type CallLimits } from '../core/turn-progress.js';
+import type { ModelCatalog } from '../model/model-catalog.js';
 
 export interface TurnSettings {
   readonly profile: Profile;
   readonly workspace: string;
   readonly provider: string;
+  /** '' where a provider was chosen alone that has no usual model; the API does not let that happen. */
   readonly model: string;
   readonly permission: PermissionMode;
   readonly policy: PermissionPolicy;
   readonly limits: TurnLimits;
+  readonly sessionLimits: SessionLimits;
 }
 
 /**
- * The settings in force.
+ * The settings in force. Profile, model and limits are those of the turn's entry: a change, such as a raised limit, holds
+ * from the next turn on. A change of the permission mode holds at once.
  *
  * @throws Error where the log has no `session/created`. A profile that the configuration has lost is replaced by
  * `default`: a turn is not lost for it.
  */
 export function settingsInForce(state: SessionState, profiles: ReadonlyMap<string, Profile>): TurnSettings {
-  const settings: SessionSettings | null = state.settings;
+  const settings: SessionSettings | null = state.openTurn?.settings ?? state.settings;
   const profile = profiles.get(settings?.profile ?? 'default') ?? profiles.get('default');
   if (settings === null || profile === undefined) throw new Error('The session has no settings.');
-  const choice = state.openTurn?.choice ?? {};
-  const ownModel = choice.model ?? settings.model;
-  const ownProvider = choice.provider ?? settings.provider;
-  const permission = settings.permission ?? profile.permission;
+  const { provider, model } = chooseModel(profile, [settings, state.openTurn?.choice], (name) =>
+    usualModelOf(name, [profile, profiles.get('default')], []),
+  );
+  const permission = state.settings?.permission ?? profile.permission;
   return {
     profile,
     workspace: settings.workspace,
-    provider: ownProvider ?? profile.provider,
-    model: ownModel ?? profile.model,
+    provider,
+    model: model ?? '',
     permission,
     policy: { mode: permission, rules: profile.rules, sandboxed: false },
-    limits: turnLimits(profile, settings),
+    limits: turnLimits(profile.limits, settings.limits),
+    sessionLimits: profile.sessionLimits,
   };
+}
+
+interface LimitDeps {
+  readonly profiles: ReadonlyMap<string, Profile>;
+  readonly models: Pick<ModelCatalog, 'resolve'>;
+}
+
+/** What the next call of the open turn is held against. */
+export function callLimits(state: SessionState, { profiles, models }: LimitDeps): CallLimits {
+  const { limits, sessionLimits, provider, model } = settingsInForce(state, profiles);
+  return { ...limits, session: sessionLimits, price: models.resolve(provider, model)?.model.price };
+}
+
+/** The limit on tokens or cost that leaves no room for another call; null where there is room. */
+export function spendingLimitReached(state: SessionState, deps: LimitDeps): LimitReached | null {
+  return spendingReached(state, callLimits(state, deps));
 }

@@ -111,6 +111,8 @@ export const ACTIVITY_FAILURE = {
   modelAttemptFailed: 'ModelAttemptFailed',
   /** The attempt was given up: another one or another run has its place. */
   attemptSuperseded: 'AttemptSuperseded',
+  /** The session log does not answer; the activity is tried again until it does. */
+  storeUnavailable: 'StoreUnavailable',
   /** The worker shuts down; the next one goes on. */
   workerShutdown: 'WorkerShutdown',
 } as const;

@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import { modelParametersSchema, wireSchema } from './events.js';
-import { permissionModeSchema, turnLimitsSchema } from './session.js';
+import { permissionModeSchema, sessionLimitsSchema, turnLimitsSchema } from './session.js';
 
 const ordinal = z.number().int().positive();
 const milliseconds = z.number().int().positive();
@@ -80,6 +80,7 @@ export const profileEntrySchema = z.strictObject({
   rules: z.array(ruleSchema).optional(),
   tools: z.union([z.literal('*'), z.array(z.string())]).optional(),
   limits: turnLimitsSchema.partial().optional(),
+  sessionLimits: sessionLimitsSchema.partial().optional(),
   maxParallelToolCalls: ordinal.optional(),
   instructions: z.string().optional(),
 });
@@ -94,7 +95,10 @@ export interface Profile {
   readonly permission: z.infer<typeof permissionModeSchema>;
   readonly rules: readonly PermissionRule[];
   readonly tools: '*' | readonly string[];
+  /** Of each turn. */
   readonly limits: z.infer<typeof turnLimitsSchema>;
+  /** Of a session's turns together. */
+  readonly sessionLimits: z.infer<typeof sessionLimitsSchema>;
   readonly maxParallelToolCalls: number;
   /** Text of the operator for the system prompt, after Turnkeeper's own sections. */
   readonly instructions: string;
@@ -105,6 +109,7 @@ export const DEFAULT_PROFILE = {
   rules: [],
   tools: '*',
   limits: { steps: 200, wallTimeMs: 3_600_000, tokens: null, costUsd: null },
+  sessionLimits: { tokens: null, costUsd: null },
   maxParallelToolCalls: 10,
   instructions: '',
   parameters: {},

@@ -14,6 +14,10 @@ export const turnLimitsSchema = z.strictObject({
 });
 export type TurnLimits = z.infer<typeof turnLimitsSchema>;
 
+/** Limits on what a whole session spends, over all of its turns; null is no limit. */
+export const sessionLimitsSchema = turnLimitsSchema.pick({ tokens: true, costUsd: true });
+export type SessionLimits = z.infer<typeof sessionLimitsSchema>;
+
 /** Free strings that the caller keeps with a session: at most 32, keys up to 64 and values up to 512 characters. */
 export const metadataSchema = z
   .record(z.string().min(1).max(64), z.string().max(512))

@@ -10,7 +10,7 @@ import { type EventData, type EventOf, type SessionEvent } from '../contract/eve
 import type { ApprovalId, CallId, QuestionId, RequestId } from '../contract/ids.js';
 import type { SessionStatus } from '../contract/http.js';
 import type { SessionSettings } from '../contract/session.js';
-import { addUsage, ZERO_USAGE, type Usage } from '../contract/usage.js';
+import { addUsage, totalTokens, ZERO_USAGE, type Usage } from '../contract/usage.js';
 import { EMPTY_INBOX, evolveInbox, inboxWakes, type Inbox } from './inbox.js';
 
 /** One call of the open step's message. A seq is null until that event stands in the log. */
@@ -52,6 +52,8 @@ export interface OpenTurn {
   /** The text of the last assistant message, in parts: a part that was moved to the blob store is its block. */
   readonly output: readonly (string | BlobBlock)[];
   readonly step: OpenStep | null;
+  /** The session's settings when the turn was entered: later changes hold from the next turn on. */
+  readonly settings: SessionSettings | null;
   /** What the turn's prompt chose beyond the session's settings. */
   readonly choice: { readonly provider?: string | undefined; readonly model?: string | undefined };
 }
@@ -71,6 +73,10 @@ export interface SessionState {
   readonly lastTurn: number;
   readonly openTurn: OpenTurn | null;
   readonly usage: Usage;
+  /** What the last answer in the conversation used; null before the first one, and where no provider said so. */
+  readonly lastCall: Usage | null;
+  /** The time zone that a prompt named last. */
+  readonly timeZone: string | null;
   readonly system: { readonly seq: number; readonly content: string } | null;
   /** The last runtime context that the model was shown. */
   readonly contextSnapshot: string | null;
@@ -90,6 +96,8 @@ export const INITIAL_STATE: SessionState = Object.freeze({
   lastTurn: 0,
   openTurn: null,
   usage: ZERO_USAGE,
+  lastCall: null,
+  timeZone: null,
   system: null,
   contextSnapshot: null,
   header: null,
@@ -110,6 +118,7 @@ function newTurn(number: number, at: string): OpenTurn {
     usage: ZERO_USAGE,
     output: [],
     step: null,
+    settings: null,
     choice: {},
   };
 }
@@ -159,7 +168,13 @@ function change(state: SessionState, event: SessionEvent): Partial<SessionState>
     case 'turn/start': {
       const turn = state.openTurn ?? newTurn(event.turn ?? state.lastTurn + 1, event.at);
       return {
-        openTurn: { ...turn, started: true, startedAt: event.at, requestIds: event.data.requestIds },
+        openTurn: {
+          ...turn,
+          started: true,
+          startedAt: event.at,
+          requestIds: event.data.requestIds,
+          settings: state.settings,
+        },
       };
     }
     case 'turn/cancel-requested':
@@ -188,14 +203,22 @@ function change(state: SessionState, event: SessionEvent): Partial<SessionState>
         ...(source.kind === 'context' && source.form === 'snapshot'
           ? { contextSnapshot: textOf(content) }
           : {}),
+        ...(source.kind === 'user' && source.timeZone !== undefined ? { timeZone: source.timeZone } : {}),
+        // A summary stands for what came before it: nobody knows yet what the shorter conversation uses.
+        ...(typeof event.surface === 'object' ? { lastCall: null } : {}),
       };
     }
     case 'request/header':
       return { header: event.data };
     case 'request/context':
       return { contextWindow: event.data.contextWindow };
-    case 'assistant/message':
-      return spend(assistantMessage(state, event), event.data.usage);
+    case 'assistant/message': {
+      const { usage } = event.data;
+      return {
+        ...spend(assistantMessage(state, event), usage),
+        ...(totalTokens(usage) > 0 ? { lastCall: usage } : {}),
+      };
+    }
     case 'assistant/attempt': {
       const failed = event.data.outcome === 'failed';
       const after = inStep(state, (step) => ({

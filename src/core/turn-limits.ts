@@ -1,13 +1,12 @@
 /** The limits that hold for a session's turns: its profile's, narrowed or widened by what the session asked for. */
-import type { Profile } from '../contract/configuration.js';
 import type { SessionSettings, TurnLimits } from '../contract/session.js';
 
-export function turnLimits(profile: Profile, settings: SessionSettings): TurnLimits {
-  const own = settings.limits ?? {};
+/** @param own what the session asked for; null lifts a limit, what is absent is the profile's. */
+export function turnLimits(base: TurnLimits, own: SessionSettings['limits'] = {}): TurnLimits {
   return {
-    steps: own.steps === undefined ? profile.limits.steps : own.steps,
-    wallTimeMs: own.wallTimeMs === undefined ? profile.limits.wallTimeMs : own.wallTimeMs,
-    tokens: own.tokens === undefined ? profile.limits.tokens : own.tokens,
-    costUsd: own.costUsd === undefined ? profile.limits.costUsd : own.costUsd,
+    steps: own.steps === undefined ? base.steps : own.steps,
+    wallTimeMs: own.wallTimeMs === undefined ? base.wallTimeMs : own.wallTimeMs,
+    tokens: own.tokens === undefined ? base.tokens : own.tokens,
+    costUsd: own.costUsd === undefined ? base.costUsd : own.costUsd,
   };
 }

@@ -3,16 +3,17 @@
  *
  * Pure decisions over the state. When they are taken, and in which transaction, is the business of `advance`.
  */
+import type { Price } from '../contract/configuration.js';
 import type { BlobBlock, InputBlock } from '../contract/content.js';
 import { eventKeys } from '../contract/event-keys.js';
 import type { EventData, MessageSource, NewEvent } from '../contract/events.js';
 import type { ToolResultCode } from '../contract/failures.js';
 import type { IdSource, MessageId } from '../contract/ids.js';
-import type { TurnLimits } from '../contract/session.js';
+import type { SessionLimits, TurnLimits } from '../contract/session.js';
 import type { TurnEndReason } from '../contract/turn-end.js';
-import { totalTokens } from '../contract/usage.js';
 import { claimInput, type Inbox, type InboxEntry } from './inbox.js';
 import type { CallState, OpenStep, OpenTurn, SessionState } from './session-state.js';
+import { limitReached, type LimitReached } from './spending.js';
 
 /** The result of a call before it has its place in the log. */
 export interface CallResult {
@@ -237,30 +238,41 @@ export function unknownOutcome(): CallResult {
   );
 }
 
+const NO_SESSION_LIMITS: SessionLimits = { tokens: null, costUsd: null };
+
 /** What follows a step whose calls have all settled. */
 export type NextMove = { readonly kind: 'step' } | { readonly kind: 'end'; readonly reason: TurnEndReason };
 
+/** What the next call is held against: the turn's limits, its session's, and the price of its model. */
+export interface CallLimits extends TurnLimits {
+  /** Default: none. */
+  readonly session?: SessionLimits;
+  readonly price?: Price | undefined;
+}
+
 /** Goes on while the model asks for calls or input is pending, within the limits. */
-export function nextMove(state: SessionState, { turn, step }: StepPlace, limits: TurnLimits): NextMove {
+export function nextMove(state: SessionState, { turn, step }: StepPlace, limits: CallLimits): NextMove {
   if (step.message?.finish === 'max-tokens') return { kind: 'end', reason: { kind: 'max-tokens' } };
   const pending = state.inbox.nextStep.length > 0;
   const asked = step.calls.length > 0 && !step.concludesTurn;
   if (!asked && !pending) return { kind: 'end', reason: { kind: 'completed' } };
-  const reached = limitReached(turn, limits);
+  const reached = stepsReached(turn, limits) ?? spendingReached(state, limits);
   return reached === null ? { kind: 'step' } : { kind: 'end', reason: reached };
 }
 
-function limitReached(turn: OpenTurn, limits: TurnLimits): TurnEndReason | null {
-  if (limits.steps !== null && turn.steps >= limits.steps) {
-    return { kind: 'limit', which: 'steps', value: limits.steps };
-  }
-  if (limits.tokens !== null && totalTokens(turn.usage) >= limits.tokens) {
-    return { kind: 'limit', which: 'tokens', value: limits.tokens };
-  }
-  if (limits.costUsd !== null && (turn.usage.costUsd ?? 0) >= limits.costUsd) {
-    return { kind: 'limit', which: 'cost', value: limits.costUsd };
-  }
-  return null;
+function stepsReached({ steps }: OpenTurn, limits: TurnLimits): LimitReached | null {
+  return limits.steps !== null && steps >= limits.steps
+    ? { kind: 'limit', which: 'steps', value: limits.steps }
+    : null;
+}
+
+/** The limit of the turn or its session that leaves no room for another call; see `spending.ts`. */
+export function spendingReached(state: SessionState, limits: CallLimits): LimitReached | null {
+  return limitReached(state, {
+    turn: limits,
+    session: limits.session ?? NO_SESSION_LIMITS,
+    price: limits.price,
+  });
 }
 
 export function stepEnd(turn: number, step: number, next: 'step' | 'end'): NewEvent {

@@ -9,25 +9,46 @@ export function installTemporalRuntime(logger: Logger): void {
   if (installed) return;
   installed = true;
   const log = logger.child({ component: 'temporal' });
-  const at = (level: 'trace' | 'debug' | 'info' | 'warn' | 'error') => (message: string, meta?: object) => {
-    log[level](meta ?? {}, message);
+  const write = (level: LogLevel, message: string, meta: object = {}): void => {
+    log[pinoLevel(level, message)](meta, message);
   };
   Runtime.install({
     logger: {
-      log: (level: LogLevel, message: string, meta?: object) => {
-        at(level.toLowerCase() as 'info')(message, meta);
+      log: write,
+      trace: (message, meta) => {
+        write('TRACE', message, meta);
       },
-      trace: at('trace'),
-      debug: at('debug'),
-      // A worker's life is ours to report.
-      info: at('debug'),
+      debug: (message, meta) => {
+        write('DEBUG', message, meta);
+      },
+      info: (message, meta) => {
+        write('INFO', message, meta);
+      },
       warn: (message, meta) => {
-        // The worker of the tool queue has no workflows, and is meant to have none.
-        at(message.startsWith('No workflows registered') ? 'debug' : 'warn')(message, meta);
+        write('WARN', message, meta);
       },
-      error: at('error'),
+      error: (message, meta) => {
+        write('ERROR', message, meta);
+      },
     },
     shutdownSignals: [],
     telemetryOptions: { logging: { filter: 'WARN', forward: {} } },
   });
+}
+
+function pinoLevel(level: LogLevel, message: string): 'trace' | 'debug' | 'info' | 'warn' | 'error' {
+  // The worker of the tool queue has no workflows, and is meant to have none.
+  if (message.startsWith('No workflows registered')) return 'debug';
+  switch (level) {
+    case 'TRACE':
+      return 'trace';
+    // A worker's life is Turnkeeper's own to report.
+    case 'DEBUG':
+    case 'INFO':
+      return 'debug';
+    case 'WARN':
+      return 'warn';
+    case 'ERROR':
+      return 'error';
+  }
 }

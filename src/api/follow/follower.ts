@@ -28,7 +28,8 @@ export interface FollowRequest {
 
 type FollowDeps = Pick<AppDeps, 'store' | 'clock' | 'isEngineUp' | 'settings'>;
 
-const PAGE_EVENTS = 200;
+/** How many events, and frames, are read at once. */
+const PAGE_LIMIT = 200;
 
 /** Makes the function that answers one event stream; followers of the same session share a feed. */
 export function createFollower(deps: FollowDeps): (follow: FollowRequest) => Promise<void> {
@@ -41,7 +42,7 @@ export function createFollower(deps: FollowDeps): (follow: FollowRequest) => Pro
       stream.wake();
     });
     try {
-      const firstPage = await store.readTail(session.uid, { ...cursor, limit: PAGE_EVENTS });
+      const firstPage = await store.readTail(session.uid, { ...cursor, limit: PAGE_LIMIT });
       checkCursor(cursor, { seq: firstPage.headSeq, frame: firstPage.headFrame });
       const state = await store.readState(session.uid);
       const goal = await followGoal(store, session, { until, cursor, state });
@@ -92,10 +93,11 @@ class Follower {
   /** Reads for this reader alone until it has all that the store has. */
   async #catchUp(firstPage: TailPage | undefined): Promise<Progress> {
     const { session } = this.follow;
+    let head: Cursor | undefined;
     for (let page = firstPage; ; page = undefined) {
       page ??= await this.deps.store.readTail(session.uid, {
         ...this.#position.cursor,
-        limit: PAGE_EVENTS,
+        limit: PAGE_LIMIT,
       });
       for (const event of page.events) {
         if (await this.#pass({ kind: 'event', event })) return 'over';
@@ -104,7 +106,14 @@ class Follower {
       for (const { frame } of page.frames) {
         if (await this.#pass({ kind: 'frame', frame })) return 'over';
       }
-      this.#position.passHead(page.headFrame);
+      if (page.frames.length >= PAGE_LIMIT) continue;
+      // The head of the frames is read after the events, so it may count frames that belong after events which this page
+      // does not have. Where the log still ends at the same event, there were none: all of them have been looked at.
+      if (head?.seq === page.headSeq) this.#position.passHead(head.frame);
+      else if (page.headFrame > this.#position.cursor.frame) {
+        head = { seq: page.headSeq, frame: page.headFrame };
+        continue;
+      }
       return 'caught-up';
     }
   }

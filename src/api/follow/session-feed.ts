@@ -21,7 +21,7 @@ export interface SharedItem {
 }
 
 const WINDOW_BYTES = 1024 * 1024;
-const PAGE_EVENTS = 200;
+const PAGE_LIMIT = 200;
 
 type FeedStore = Pick<SessionStore, 'readTail' | 'readState' | 'watch'>;
 
@@ -133,7 +133,7 @@ export class SessionFeed {
         this.#isStale = false;
         const page = await this.store.readTail(this.uid, {
           ...this.#position.cursor,
-          limit: PAGE_EVENTS,
+          limit: PAGE_LIMIT,
         });
         this.#add(page, this.#position);
       }
@@ -152,10 +152,9 @@ export class SessionFeed {
     for (const event of page.events) this.#push(position, { kind: 'event', event });
     if (position.cursor.seq === page.headSeq) {
       for (const { frame } of page.frames) this.#push(position, { kind: 'frame', frame });
-      position.passHead(page.headFrame);
-    } else {
-      this.#isStale = true;
     }
+    // A page that is full, or that does not reach the head, has more behind it.
+    this.#isStale ||= position.cursor.seq < page.headSeq || page.frames.length >= PAGE_LIMIT;
     if (this.#items.length > before) this.#wakeAll();
   }
 

@@ -53,7 +53,7 @@ export class StreamPosition {
     return this.id;
   }
 
-  /** Passes the end of what the store had: frames up to `headFrame` are with the reader, or their attempts have settled. */
+  /** Passes frames that are with the reader, or whose attempts have settled, up to `headFrame`. */
   passHead(headFrame: number): void {
     this.#frame = Math.max(this.#frame, headFrame);
   }

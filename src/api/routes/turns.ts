@@ -4,7 +4,7 @@ import type { TurnResource } from '../../contract/http.js';
 import type { AppDeps } from '../app-deps.js';
 import { ProblemError } from '../problem.js';
 import { parseQuery, queryParameters, turnNumberOf } from '../request-input.js';
-import { endedTurnResource, openTurnResource } from '../resources.js';
+import { endedTurnResource, readTurn } from '../resources.js';
 import { sessionOf } from '../session-lookup.js';
 import { waitForTurn } from '../turn-wait.js';
 
@@ -17,22 +17,19 @@ export function turnRoutes({ store }: AppDeps): Router {
       cursor: queryParameters.ordinal.optional(),
     });
     const session = await sessionOf(request, store);
-    // The rows first: a turn that ends meanwhile is in the list once, as ended or as open.
-    const state = await store.readState(session.uid);
-    const open = state.openTurn;
     const records = await store.listTurns(session.uid, {
       limit: limit + 1,
       ...(cursor === undefined ? {} : { before: cursor }),
     });
+    const page = records.slice(0, limit);
     const items: TurnResource[] = [];
-    const isOpenListed = open !== null && (cursor === undefined || open.number < cursor);
-    const endedOpen = records.some((record) => record.ended && record.turn === open?.number);
-    if (isOpenListed && !endedOpen) items.push(openTurnResource(session, state, open));
-    for (const record of records) {
-      if (record.ended) items.push(await endedTurnResource(store, record));
+    for (const record of page) {
+      const resource = record.ended
+        ? await endedTurnResource(store, record)
+        : await readTurn(store, session, record.turn);
+      if (resource !== undefined) items.push(resource);
     }
-    const page = items.slice(0, limit);
-    response.json({ items: page, nextCursor: items.length > limit ? String(page.at(-1)?.turn) : null });
+    response.json({ items, nextCursor: records.length > limit ? String(page.at(-1)?.turn) : null });
   });
 
   router.get('/v1/sessions/:id/turns/:turn', async (request, response) => {

@@ -93,7 +93,7 @@ class Run {
     }
   }
 
-  get #isStopped(): boolean {
+  #isStopped(): boolean {
     return this.#wasInterrupted || this.#wasTimedOut;
   }
 
@@ -118,7 +118,7 @@ class Run {
     const session = await this.#openSession();
     this.#sessionId = session.id;
     // Asked to stop while nothing was accepted yet: then nothing is.
-    if (this.#isStopped) return this.#stoppedCode;
+    if (this.#isStopped()) return this.#stoppedCode;
     const { provider, model } = this.options;
     const answer = await client.prompt(session.id, {
       requestId: randomUUID(),
@@ -128,14 +128,14 @@ class Run {
     });
     if (this.io.stderr.isTerminal) await this.#say(`session ${session.id}`);
     this.#isAccepted = true;
-    if (this.#isStopped && answer.turn === null) this.#abort.abort();
+    if (this.#isStopped() && answer.turn === null) this.#abort.abort();
     const end = await followPrompt(this.#connection, answer, {
       signal: this.#abort.signal,
       onItem: (item) => this.#see(item),
       onTurn: (turn) => {
         this.#turn = turn;
         // Asked for while the turn was not known yet.
-        if (this.#isStopped) void this.#cancel('asked for before the turn began');
+        if (this.#isStopped()) void this.#cancel('asked for before the turn began');
       },
       onDisconnect: (error) => void this.#say(`${explain(error)} Trying again.`),
       reconnect: () => this.#connect(),

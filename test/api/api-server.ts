@@ -1,0 +1,182 @@
+/** The real API over HTTP on a real SQLite store, with an engine that only records what it is told. */
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { createServer, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { v7 as uuidv7 } from 'uuid';
+import { LOOPBACK_HOSTS, type AppDeps } from '../../src/api/app-deps.js';
+import { createApp } from '../../src/api/app.js';
+import { DEFAULT_PROFILE, type Profile } from '../../src/contract/configuration.js';
+import type { ModelResource, Problem, SessionResource } from '../../src/contract/http.js';
+import type { SessionId, SessionUid } from '../../src/contract/ids.js';
+import type { SessionStore } from '../../src/store/session-store.js';
+import { openSqliteStore } from '../../src/store/sqlite/open.js';
+
+export interface Nudge {
+  readonly kind: 'start' | 'cancel';
+  readonly uid: SessionUid;
+  readonly turn: number;
+}
+
+export interface ApiServer {
+  readonly url: string;
+  readonly store: SessionStore;
+  readonly nudges: Nudge[];
+  /** An existing folder that can be a workspace. */
+  readonly workspace: string;
+  readonly workspacesFolder: string;
+  /** What the server says of itself; tests change it. */
+  readonly condition: { isDraining: boolean; isEngineUp: boolean; engineFails: boolean };
+  uidOf(sessionId: string): Promise<SessionUid>;
+  stop(): Promise<void>;
+}
+
+export const MODEL: ModelResource = {
+  provider: 'demo',
+  model: 'demo',
+  contextWindow: 32_000,
+  maxTokens: 4096,
+  abilities: { tools: true, images: false, files: false, reasoning: false },
+  available: true,
+};
+
+export async function startApi(
+  options: {
+    readonly settings?: Partial<AppDeps['settings']>;
+    /** Puts something between the API and its store. */
+    readonly wrapStore?: (store: SessionStore) => SessionStore;
+  } = {},
+): Promise<ApiServer> {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'turnkeeper-api-')));
+  const workspace = join(folder, 'workspace');
+  const workspacesFolder = join(folder, 'home', 'workspaces');
+  mkdirSync(workspace);
+  const sqlite = await openSqliteStore({ path: join(folder, 'sessions.db'), clock: Date.now });
+  const store = options.wrapStore?.(sqlite) ?? sqlite;
+  const nudges: Nudge[] = [];
+  const condition = { isDraining: false, isEngineUp: true, engineFails: false };
+  const record = (kind: Nudge['kind']) => (uid: SessionUid, turn: number) => {
+    nudges.push({ kind, uid, turn });
+    return condition.engineFails ? Promise.reject(new Error('the engine is away')) : Promise.resolve();
+  };
+  const profile: Profile = { ...DEFAULT_PROFILE, name: 'default', provider: 'demo', model: 'demo' };
+  const models = [MODEL, { ...MODEL, model: 'large' }, { ...MODEL, provider: 'other', model: 'small' }];
+  const app = createApp({
+    store,
+    engine: { startTurn: record('start'), cancelTurn: record('cancel') },
+    profiles: new Map([
+      ['default', profile],
+      ['careful', { ...profile, name: 'careful', permission: 'read-only' }],
+    ]),
+    models: {
+      has: (provider, model) => models.some((entry) => entry.provider === provider && entry.model === model),
+      list: () => models,
+    },
+    ids: { uuid: uuidv7 },
+    clock: Date.now,
+    logger: pino({ level: 'silent' }),
+    settings: {
+      version: '1.2.3',
+      bodyLimitBytes: 64 * 1024,
+      workspaceRoots: null,
+      workspacesFolder,
+      allowedHosts: LOOPBACK_HOSTS,
+      ...options.settings,
+    },
+    readiness: async () => ({
+      status: condition.isDraining ? 'draining' : condition.isEngineUp ? 'ready' : 'unavailable',
+      version: '1.2.3',
+      store: { kind: 'sqlite', ok: await store.ping() },
+      engine: { ok: condition.isEngineUp, address: '127.0.0.1:7233', namespace: 'default', embedded: true },
+    }),
+    isDraining: () => condition.isDraining,
+    isEngineUp: () => condition.isEngineUp,
+  });
+  const server = createServer(app);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+  return {
+    url,
+    store,
+    nudges,
+    workspace,
+    workspacesFolder,
+    condition,
+    uidOf: async (id) => {
+      const session = await sqlite.findSession('default', id as SessionId);
+      if (session === undefined) throw new Error(`There is no session ${id}.`);
+      return session.uid;
+    },
+    stop: async () => {
+      await new Promise<void>((resolve) => {
+        server.close(() => {
+          resolve();
+        });
+        server.closeAllConnections();
+      });
+      await sqlite.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The parsed JSON; a test says what it expects it to be. */
+  readonly body: unknown;
+}
+
+/** One call with a JSON body; `init` may replace any part. */
+export async function call(
+  url: string,
+  method: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const response = await fetch(url, {
+    method,
+    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: text === '' ? undefined : (JSON.parse(text) as unknown),
+  };
+}
+
+/** A call with headers that `fetch` keeps to itself, such as Host. */
+export function rawCall(
+  url: string,
+  options: { readonly method?: string; readonly headers?: IncomingHttpHeaders; readonly body?: Buffer },
+): Promise<{ status: number; problem: Problem }> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(
+      url,
+      { method: options.method ?? 'GET', headers: options.headers },
+      (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('end', () => {
+          const problem = JSON.parse(Buffer.concat(chunks).toString('utf8')) as Problem;
+          resolve({ status: response.statusCode ?? 0, problem });
+        });
+      },
+    );
+    request.on('error', reject);
+    request.end(options.body);
+  });
+}
+
+export async function newSession(
+  api: ApiServer,
+  body: Record<string, unknown> = {},
+): Promise<SessionResource> {
+  const answer = await call(`${api.url}/v1/sessions`, 'POST', body);
+  if (answer.status !== 201) throw new Error(`No session: ${JSON.stringify(answer.body)}`);
+  return answer.body as SessionResource;
+}
