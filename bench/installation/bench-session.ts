@@ -40,7 +40,7 @@ export class BenchSession {
     return this.api.call('POST', `/v1/sessions/${this.id}/cancel`, {});
   }
 
-  /** The turn once it has ended. @throws Error where it did not end `completed` but should have. */
+  /** Waits for the turn's end. @throws Error where it was not `completed`. */
   async completed(turn: number): Promise<void> {
     const ended = await until(`end of turn ${String(turn)}`, async () => {
       const { body } = await this.api.call<TurnResource>(

@@ -12,8 +12,7 @@ import { nowMs } from '../clock.js';
 import { until } from '../until.js';
 import { Api } from './api.js';
 
-const DIST = new URL('../../dist/', import.meta.url);
-const MAIN = fileURLToPath(new URL('cli/main.js', DIST));
+const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 
 export interface ServeOptions {
   readonly home: string;
@@ -53,12 +52,8 @@ export class Installation {
     writeConfiguration(options);
     const log = openSync(join(options.home, 'serve.log'), 'a');
     const spawnedAt = nowMs();
-    const child = spawn(process.execPath, [...options.nodeArguments, ...serveArguments()], {
-      env: {
-        ...process.env,
-        TURNKEEPER_HOME: options.home,
-        TURNKEEPER_PORT: '0',
-      },
+    const child = spawn(process.execPath, [...options.nodeArguments, MAIN, 'serve'], {
+      env: { ...ownEnvironment(), TURNKEEPER_HOME: options.home, TURNKEEPER_PORT: '0' },
       stdio: ['ignore', log, log],
     });
     closeSync(log);
@@ -160,10 +155,12 @@ function writeConfiguration({ home, modelUrl }: ServeOptions): void {
   writeFileSync(file, JSON.stringify(configuration));
 }
 
-function serveArguments(): readonly string[] {
-  if (existsSync(MAIN)) return [MAIN, 'serve'];
-  const start = `const { startTurnkeeper } = await import(${JSON.stringify(new URL('runtime/turnkeeper.js', DIST).href)});
-const turnkeeper = await startTurnkeeper();
-process.once('SIGTERM', () => void turnkeeper.stop().then(() => process.exit(0)));`;
-  return ['--input-type=module', '--eval', start];
+/** The environment without what would configure another installation than the one that is measured. */
+function ownEnvironment(): NodeJS.ProcessEnv {
+  const kept = ['TURNKEEPER_TEMPORAL_CLI', 'TURNKEEPER_CACHE'];
+  return Object.fromEntries(
+    Object.entries(process.env).filter(
+      ([name]) => kept.includes(name) || !/^(?:TURNKEEPER|TEMPORAL)_/.test(name),
+    ),
+  );
 }

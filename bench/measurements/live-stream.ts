@@ -17,7 +17,8 @@ export const liveStream: Measurement = {
     const session = await BenchSession.create(api);
     const follower = await Follower.start(api.url, session.id);
     await bench.model.play({ kind: 'stamps', count: CHUNKS, intervalMs: 1000 / CHUNKS_A_SECOND });
-    await session.run();
+    await session.prompt();
+    await follower.turnEnd(1);
     const delays = follower.frames.flatMap(({ frame, at }) =>
       frame.chunks.flatMap((chunk) => (chunk.type === 'text-delta' ? [at - Number(chunk.text)] : [])),
     );

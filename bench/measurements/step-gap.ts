@@ -9,7 +9,7 @@ import { ms, timeFigure, type Bench, type Figure, type Measurement } from '../me
 import { BASH_CALL, BenchSession, READ_CALL } from '../installation/bench-session.js';
 import { Follower } from '../installation/follower.js';
 import type { Installation } from '../installation/installation.js';
-import { processorTimeMs } from '../installation/processor-time.js';
+import { processorTime, processorTimePerStep, type ProcessorTime } from '../installation/processor-time.js';
 import type { PlayedCall } from '../scripted-model/script.js';
 import { intervals, median, percentile } from '../statistics.js';
 
@@ -66,11 +66,12 @@ export const stepGap: Measurement = {
 interface MeasuredTurn {
   readonly session: BenchSession;
   readonly gaps: readonly number[];
-  /** Processor time of `serve` and of the engine for each step. */
-  readonly processor: { readonly serveMs: number; readonly engineMs: number };
+  /** For each step. */
+  readonly serve: ProcessorTime;
+  readonly engine: ProcessorTime;
 }
 
-/** A turn in a session of its own, with a follower as a person would have one. */
+/** A turn in a session of its own, with one follower as a person would have one. */
 async function measuredTurn(
   bench: Bench,
   { api, pid, enginePid }: Installation,
@@ -79,19 +80,19 @@ async function measuredTurn(
   const session = await BenchSession.create(api);
   const follower = await Follower.start(api.url, session.id);
   await bench.model.play({ kind: 'turn', steps, call });
-  const before = { serve: processorTimeMs(pid), engine: processorTimeMs(enginePid) };
-  await session.run();
-  const processor = {
-    serveMs: (processorTimeMs(pid) - before.serve) / steps,
-    engineMs: (processorTimeMs(enginePid) - before.engine) / steps,
-  };
+  const before = [processorTime(pid), processorTime(enginePid)] as const;
+  await session.prompt();
+  await follower.turnEnd(1);
+  const serve = processorTimePerStep(before[0], processorTime(pid), steps);
+  const engine = processorTimePerStep(before[1], processorTime(enginePid), steps);
   follower.close();
+  await session.completed(1);
   const requests = await bench.model.requests();
   if (requests.length !== steps + 1) throw new Error(`${String(requests.length)} model requests came.`);
-  return { session, gaps: intervals(requests.map(({ arrivedAt }) => arrivedAt)), processor };
+  return { session, gaps: intervals(requests.map(({ arrivedAt }) => arrivedAt)), serve, engine };
 }
 
-function longTurn({ gaps, processor }: MeasuredTurn): Figure[] {
+function longTurn({ gaps, serve, engine }: MeasuredTurn): Figure[] {
   const tenth = Math.round(gaps.length / 10);
   const [first, last] = [median(gaps.slice(0, tenth)), median(gaps.slice(-tenth))];
   return [
@@ -101,9 +102,10 @@ function longTurn({ gaps, processor }: MeasuredTurn): Figure[] {
       target: 'no growth',
       met: last <= first * GROWTH_TOLERANCE,
     },
+    { what: '  processor time a step: `serve`, engine', value: `${ms(serve.usedMs)}, ${ms(engine.usedMs)}` },
     {
-      what: '  processor time a step: `serve`, engine',
-      value: `${ms(processor.serveMs)}, ${ms(processor.engineMs)}`,
+      what: '  of a step, `serve` waited for a processor that other programs had',
+      value: ms(serve.mainWaitedMs),
     },
   ];
 }
@@ -116,7 +118,7 @@ async function plainTurns(bench: Bench, { api }: Installation): Promise<Figure[]
   const toEnd: number[] = [];
   const whole: number[] = [];
   for (let turn = 1; turn <= PLAIN_TURNS; turn += 1) {
-    const { sentAt } = await session.run();
+    const { sentAt } = await session.prompt();
     const { at } = await follower.turnEnd(turn);
     toEnd.push(at - (await bench.model.request(turn - 1)).arrivedAt);
     whole.push(at - sentAt);

@@ -147,5 +147,7 @@ export const activityFailures = {
       type: ACTIVITY_FAILURE.modelAttemptFailed,
       nextRetryDelay: Math.max(1, delayMs),
     }),
+  spendingLimitReached: (code: string) =>
+    ApplicationFailure.nonRetryable(code, ACTIVITY_FAILURE.spendingLimitReached),
   modelCallFailed: (code: string) => ApplicationFailure.nonRetryable(code, ACTIVITY_FAILURE.modelCallFailed),
 } as const;

@@ -5,7 +5,12 @@
  * Owns how a turn is entered, how a step begins and how a turn ends. Idempotent by the log: told the same again, it
  * answers where the turn stands.
  */
-import type { AdvanceInput, AdvanceOutcome, TurnStop } from '../contract/agent-turn.js';
+import {
+  ACTIVITY_FAILURE,
+  type AdvanceInput,
+  type AdvanceOutcome,
+  type TurnStop,
+} from '../contract/agent-turn.js';
 import type { BlobBlock } from '../contract/content.js';
 import { eventKeys } from '../contract/event-keys.js';
 import type { EventData } from '../contract/events.js';
@@ -31,7 +36,7 @@ import type { LogTransaction, SessionStore } from '../store/session-store.js';
 import type { ActivityDeps } from './activity-deps.js';
 import { answerFromFrames, interruptedAttempt } from './interrupted-attempt.js';
 import { prepareStep } from './prepare-step.js';
-import { settingsInForce } from './turn-settings.js';
+import { callLimits, spendingLimitReached } from './turn-settings.js';
 import { attemptsEnded } from './attempts-ended.js';
 
 export function createAdvance(deps: ActivityDeps) {
@@ -97,7 +102,7 @@ async function advanceIn(
     first = entry.entries;
   }
   const { cancel, step } = openTurn(transaction);
-  const reason = stopReason(transaction, cancel === null ? stop : { kind: 'cancelled' });
+  const reason = stopReason(deps, transaction, cancel === null ? stop : { kind: 'cancelled' });
   if (reason !== undefined) return endTurn(deps, transaction, reason);
   if (first !== undefined) {
     return first.length === 0
@@ -126,7 +131,11 @@ function openStep(transaction: LogTransaction): StepPlace {
   return { turn, step: turn.step };
 }
 
-function stopReason(transaction: LogTransaction, stop: TurnStop | undefined): TurnEndReason | undefined {
+function stopReason(
+  deps: ActivityDeps,
+  transaction: LogTransaction,
+  stop: TurnStop | undefined,
+): TurnEndReason | undefined {
   const turn = openTurn(transaction);
   switch (stop?.kind) {
     case undefined:
@@ -141,8 +150,10 @@ function stopReason(transaction: LogTransaction, stop: TurnStop | undefined): Tu
       };
     case 'superseded':
       return failedReason(turn, 'AttemptSuperseded');
-    case 'failed':
-      return failedReason(turn, stop.code);
+    case 'failed': {
+      const spent = stop.code === ACTIVITY_FAILURE.spendingLimitReached;
+      return (spent ? spendingLimitReached(transaction.state, deps) : null) ?? failedReason(turn, stop.code);
+    }
   }
 }
 
@@ -169,8 +180,7 @@ function failedReason(turn: OpenTurn, code: string): TurnEndReason {
 async function afterStep(deps: ActivityDeps, transaction: LogTransaction): Promise<AdvanceOutcome> {
   await commitStaged(deps, transaction, (call) => abandonedResult(call, false));
   const place = openStep(transaction);
-  const { limits } = settingsInForce(transaction.state, deps.profiles);
-  const move = nextMove(transaction.state, place, limits);
+  const move = nextMove(transaction.state, place, callLimits(transaction.state, deps));
   if (move.kind === 'end') return endTurn(deps, transaction, move.reason);
   const { turn, step } = place;
   const claim = claimInput(transaction.state.inbox, turn.number, step.number + 1);
@@ -185,16 +195,8 @@ async function beginStep(
   entries: readonly InboxEntry[],
 ): Promise<AdvanceOutcome> {
   const { state } = transaction;
-  const source = entries.findLast((entry) => entry.source.kind === 'user')?.source;
-  const timeZone = source?.kind === 'user' ? source.timeZone : undefined;
-  const prepared = prepareStep(deps, state, timeZone);
-  if ('unknownModel' in prepared) {
-    return endTurn(deps, transaction, {
-      kind: 'error',
-      code: 'UNKNOWN_MODEL',
-      message: `The configuration has no model ${prepared.unknownModel} any more. Choose another for the session.`,
-    });
-  }
+  const prepared = prepareStep(deps, state, timeZoneOf(entries) ?? state.timeZone ?? undefined);
+  if ('refusal' in prepared) return endTurn(deps, transaction, { kind: 'error', ...prepared.refusal });
   const turn = openTurn(transaction).number;
   const events = startStep(state, { turn, step, entries }, prepared.request, deps.ids);
   if (events.some((event) => event.type === 'request/header')) {
@@ -204,7 +206,15 @@ async function beginStep(
     }
   }
   await transaction.append(events);
-  return { kind: 'step', step };
+  // Asked after the input is a part of the conversation, so that the next prompt goes on from it.
+  const reached = step === 1 ? spendingLimitReached(transaction.state, deps) : null;
+  return reached === null ? { kind: 'step', step } : endTurn(deps, transaction, reached);
+}
+
+/** The time zone of the last of these prompts that names one. */
+function timeZoneOf(entries: readonly InboxEntry[]): string | undefined {
+  const zones = entries.flatMap(({ source }) => (source.kind === 'user' ? [source.timeZone] : []));
+  return zones.findLast((zone) => zone !== undefined);
 }
 
 /** Settles whatever is open in the turn, ends it, and opens the next one where input waits. */

@@ -8,22 +8,21 @@ import type { CallModelOutcome, PlannedCall, StepRef } from '../contract/agent-t
 import { eventKeys } from '../contract/event-keys.js';
 import type { EventData } from '../contract/events.js';
 import type { CallId, MessageId, SessionUid, Sha256 } from '../contract/ids.js';
-import type { ModelRequest, ToolDefinition } from '../contract/messages.js';
 import { ZERO_USAGE } from '../contract/usage.js';
 import { conversationOf, type MessageFold } from '../core/messages.js';
 import type { SessionState } from '../core/session-state.js';
 import { BlockAssembler } from '../model/block-assembler.js';
 import { ModelFailure } from '../model/model-failure.js';
 import { retryDelay } from '../model/retry-delay.js';
-import { textOfBlob } from '../store/large-content.js';
 import { StoreError, type AttemptRef, type LogTransaction } from '../store/session-store.js';
 import type { ActivityDeps } from './activity-deps.js';
 import { activityFailures, currentOwner, withAttemptScope, type AttemptScope } from './activity-scope.js';
 import { ConversationCache } from './conversation-cache.js';
 import { FrameWriter } from './frame-writer.js';
 import { answerFromFrames, interruptedAttempt, withdrawnAttempt } from './interrupted-attempt.js';
+import { modelRequest } from './model-request.js';
 import { rawArguments } from './raw-arguments.js';
-import { settingsInForce } from './turn-settings.js';
+import { settingsInForce, spendingLimitReached } from './turn-settings.js';
 
 /** How the call stands when the activity begins. */
 type Beginning =
@@ -57,8 +56,9 @@ async function begin(deps: ActivityDeps, step: StepRef): Promise<Beginning> {
     if (grant.kind === 'stale') throw activityFailures.stale();
     for (const attempt of grant.lost) {
       const ref = { turn: step.turn, step: step.step, attempt };
-      const { shownCharacters } = await answerFromFrames(transaction, ref);
-      await transaction.append([withdrawnAttempt(ref, { outcome: 'lost', shownCharacters })]);
+      const { shownCharacters, usage } = await answerFromFrames(transaction, ref);
+      const lost = { outcome: 'lost', shownCharacters, ...usageOf(usage) } as const;
+      await transaction.append([withdrawnAttempt(ref, lost)]);
     }
     const ref = { turn: step.turn, step: step.step, attempt: grant.attempt };
     return { kind: 'attempt', ref, state: transaction.state };
@@ -121,7 +121,7 @@ class ModelAttempt {
       if (model === undefined) {
         throw new ModelFailure('INVALID_REQUEST', `The configuration has no model ${header.model} any more.`);
       }
-      const request = await this.#request(header, fold);
+      const request = await modelRequest(header, conversationOf(fold), (sha256) => this.#readBlob(sha256));
       this.#timing.requestedAt = this.#now();
       const stream = model.adapter.stream(request, {
         signal: scope.signal,
@@ -195,7 +195,8 @@ class ModelAttempt {
         }),
       ]);
       const failed = transaction.state.openTurn?.step?.failedAttempts ?? 0;
-      if (!failure.retryable || failed >= allowed) return undefined;
+      if (!failure.retryable || failed >= allowed) return 'failed';
+      if (spendingLimitReached(transaction.state, deps) !== null) return 'limit';
       const delay = retryDelay({
         attempt: failed,
         retryAfterMs: failure.retryAfterMs,
@@ -218,9 +219,9 @@ class ModelAttempt {
       ]);
       return delay;
     });
-    throw retry === undefined
-      ? activityFailures.modelCallFailed(failure.code)
-      : activityFailures.modelAttemptFailed(failure.code, retry.delayMs);
+    if (retry === 'failed') throw activityFailures.modelCallFailed(failure.code);
+    if (retry === 'limit') throw activityFailures.spendingLimitReached(failure.code);
+    throw activityFailures.modelAttemptFailed(failure.code, retry.delayMs);
   }
 
   /** Stopped from the outside: only a cancel is stored, and only once. */
@@ -249,7 +250,11 @@ class ModelAttempt {
               timing: { ...this.#timing, endedAt: transaction.at },
               ids: deps.ids,
             })
-          : withdrawnAttempt(attempt.ref, { outcome: 'lost', shownCharacters: answer.shownCharacters });
+          : withdrawnAttempt(attempt.ref, {
+              outcome: 'lost',
+              shownCharacters: answer.shownCharacters,
+              ...usageOf(answer.usage),
+            });
         await transaction.append([event]);
         return true;
       })
@@ -267,16 +272,6 @@ class ModelAttempt {
     const { header } = this.attempt.state;
     if (header === null) throw new Error('The log has no request/header.');
     return header;
-  }
-
-  async #request(header: EventData<'request/header'>, fold: MessageFold): Promise<ModelRequest> {
-    const { system, messages } = conversationOf(fold);
-    const tools: ToolDefinition[] = [];
-    for (const { sha256 } of header.tools) {
-      // The definition that was offered, also where the tool has changed since.
-      tools.push(JSON.parse(textOfBlob(await this.#readBlob(sha256))) as ToolDefinition);
-    }
-    return { model: header.model, parameters: header.parameters, tools, system, messages };
   }
 
   async #readBlob(sha256: Sha256): Promise<Uint8Array> {

@@ -13,15 +13,33 @@ export interface PreparedStep {
   readonly settings: TurnSettings;
 }
 
-/** Prepares the step, or says that its model is not in the catalog any more. Pure given the state and the clock. */
+/** Why no request can be made: the configuration has changed under the session. */
+export interface StepRefusal {
+  readonly refusal: { readonly code: 'UNKNOWN_MODEL' | 'UNPRICED_MODEL'; readonly message: string };
+}
+
+/** Prepares the step, or says why it cannot be taken. Pure given the state and the clock. */
 export function prepareStep(
   deps: Pick<ActivityDeps, 'profiles' | 'models' | 'registry' | 'assemblePrompt' | 'platform' | 'clock'>,
   state: SessionState,
   timeZone: string | undefined,
-): PreparedStep | { readonly unknownModel: string } {
+): PreparedStep | StepRefusal {
   const settings = settingsInForce(state, deps.profiles);
   const model = deps.models.resolve(settings.provider, settings.model);
-  if (model === undefined) return { unknownModel: `${settings.provider}/${settings.model}` };
+  const name = `${settings.provider}/${settings.model}`;
+  if (model === undefined) {
+    return refusal(
+      'UNKNOWN_MODEL',
+      `The configuration has no model ${name} any more. Choose another for the session.`,
+    );
+  }
+  const limitsCost = settings.limits.costUsd !== null || settings.sessionLimits.costUsd !== null;
+  if (limitsCost && model.model.price === undefined) {
+    return refusal(
+      'UNPRICED_MODEL',
+      `A limit on cost is set, and the configuration has no price for the model ${name}. Give it one, or lift the limit.`,
+    );
+  }
   const tools = model.model.abilities.tools ? deps.registry.offered(settings.profile.tools) : [];
   const prompt = deps.assemblePrompt({
     instructions: settings.profile.instructions,
@@ -33,7 +51,7 @@ export function prepareStep(
       ...(timeZone === undefined ? {} : { timeZone }),
       permission: settings.permission,
       sandboxed: settings.policy.sandboxed,
-      model: `${settings.provider}/${settings.model}`,
+      model: name,
     },
   });
   const header: Omit<EventData<'request/header'>, 'reason'> = {
@@ -55,4 +73,8 @@ export function prepareStep(
       contextWindow: model.model.contextWindow,
     },
   };
+}
+
+function refusal(code: StepRefusal['refusal']['code'], message: string): StepRefusal {
+  return { refusal: { code, message } };
 }

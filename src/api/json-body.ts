@@ -15,6 +15,10 @@ export function createJsonBody(limitBytes: number): RequestHandler {
         'Content-Type',
       );
     }
+    if (!isUtf8Declared(request)) {
+      // RFC 8259, section 8.1: JSON that systems exchange is UTF-8.
+      throw new ProblemError('UNSUPPORTED_MEDIA_TYPE', 'The charset of a body is UTF-8.', 'Content-Type');
+    }
     parse(request, response, (error?: unknown) => {
       if (error === undefined) next();
       else next(problemOfParser(error, limitBytes));
@@ -34,11 +38,14 @@ function isJson({ headers }: WithHeaders): boolean {
   return /^\s*application\/json\s*(;|$)/i.test(headers['content-type'] ?? '');
 }
 
+function isUtf8Declared({ headers }: WithHeaders): boolean {
+  const charset = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(headers['content-type'] ?? '')?.[1];
+  return charset === undefined || /^utf-?8$/i.test(charset);
+}
+
 /** A prompt with characters that were replaced in silence would not be the caller's prompt. */
-function refuseBrokenUtf8(_request: unknown, _response: unknown, body: Buffer, encoding: string): void {
-  if (encoding === 'utf-8' && !isUtf8(body)) {
-    throw new Error('not valid UTF-8');
-  }
+function refuseBrokenUtf8(_request: unknown, _response: unknown, body: Buffer): void {
+  if (!isUtf8(body)) throw new Error('not valid UTF-8');
 }
 
 /** The problem of an error of body-parser, which tells its kind in `type`. */
@@ -54,10 +61,7 @@ function problemOfParser(error: unknown, limitBytes: number): unknown {
       return new ProblemError('INVALID_REQUEST', 'The body is not valid JSON.');
     case 'charset.unsupported':
     case 'encoding.unsupported':
-      return new ProblemError(
-        'UNSUPPORTED_MEDIA_TYPE',
-        'The charset or encoding of the body is not supported.',
-      );
+      return new ProblemError('UNSUPPORTED_MEDIA_TYPE', 'The content encoding of the body is not supported.');
     case 'entity.verify.failed':
       return new ProblemError('INVALID_REQUEST', 'The body is not valid UTF-8.');
     case 'request.aborted':

@@ -11,9 +11,9 @@ import type {
   TurnResource,
   TurnStatusName,
 } from '../contract/http.js';
-import type { TurnLimits } from '../contract/session.js';
 import { claimInput, type Inbox, type InboxEntry } from '../core/inbox.js';
 import { sessionStatus, type OpenTurn, type SessionState } from '../core/session-state.js';
+import { turnLimits } from '../core/turn-limits.js';
 import { textOfBlob } from '../store/large-content.js';
 import type { SessionRecord, SessionStore, TurnRecord } from '../store/session-store.js';
 import { DEFAULT_PROFILE_NAME } from './session-choice.js';
@@ -40,24 +40,12 @@ export function sessionResource(
     provider: settings?.provider ?? profile?.provider ?? state.header?.provider ?? '',
     model: settings?.model ?? profile?.model ?? state.header?.model ?? '',
     permission: settings?.permission ?? profile?.permission ?? DEFAULT_PROFILE.permission,
-    limits: effectiveLimits(profile?.limits ?? DEFAULT_PROFILE.limits, settings?.limits),
+    limits: turnLimits(profile?.limits ?? DEFAULT_PROFILE.limits, settings?.limits),
     queue: queueOf(state.inbox),
     approvals: state.approvals.length,
     usage: state.usage,
     headSeq: state.headSeq,
     metadata: settings?.metadata ?? {},
-  };
-}
-
-function effectiveLimits(
-  base: TurnLimits,
-  own: { [K in keyof TurnLimits]?: TurnLimits[K] | undefined } = {},
-): TurnLimits {
-  return {
-    steps: own.steps === undefined ? base.steps : own.steps,
-    wallTimeMs: own.wallTimeMs === undefined ? base.wallTimeMs : own.wallTimeMs,
-    tokens: own.tokens === undefined ? base.tokens : own.tokens,
-    costUsd: own.costUsd === undefined ? base.costUsd : own.costUsd,
   };
 }
 

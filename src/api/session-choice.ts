@@ -1,5 +1,8 @@
 /** Checks at the door that a profile, provider and model exist, so that no turn fails for a name that was mistyped. */
 import type { Profile } from '../contract/configuration.js';
+import type { TurnLimits } from '../contract/session.js';
+import { chooseModel, usualModelOf, type ModelChoice } from '../core/model-choice.js';
+import { turnLimits } from '../core/turn-limits.js';
 import type { AppDeps } from './app-deps.js';
 import { ProblemError } from './problem.js';
 
@@ -7,10 +10,11 @@ import { ProblemError } from './problem.js';
 export const DEFAULT_PROFILE_NAME = 'default';
 
 /** What a caller asks for, or a session has: absent parts come from the profile. */
-export interface ModelChoice {
+export interface SessionChoice {
   readonly profile?: string | undefined;
   readonly provider?: string | undefined;
   readonly model?: string | undefined;
+  readonly limits?: { readonly [K in keyof TurnLimits]?: TurnLimits[K] | undefined } | undefined;
 }
 
 type ChoiceDeps = Pick<AppDeps, 'profiles' | 'models'>;
@@ -30,27 +34,79 @@ export function profileNamed(name: string, deps: ChoiceDeps): Profile {
 }
 
 /**
- * Checks that what was asked for, over what holds already, names a model that exists.
+ * The model that what was asked for, over what holds already, amounts to. A provider that is asked for alone gets its
+ * usual model.
  *
- * @throws `ProblemError` `INVALID_REQUEST` that names the field to blame.
+ * @throws `ProblemError` `INVALID_REQUEST` that names the field to blame, also where a limit on cost would never be
+ * reached, since the model has no price.
  */
-export function checkModelChoice(asked: ModelChoice, holds: ModelChoice, deps: ChoiceDeps): void {
+export function checkModelChoice(asked: SessionChoice, holds: SessionChoice, deps: ChoiceDeps): ModelChoice {
   const profile = profileNamed(asked.profile ?? holds.profile ?? DEFAULT_PROFILE_NAME, deps);
-  const provider = asked.provider ?? holds.provider ?? profile.provider;
-  const model = asked.model ?? holds.model ?? profile.model;
-  if (deps.models.has(provider, model)) return;
-  const offered = deps.models.list().filter((entry) => entry.provider === provider);
+  const offered = (provider: string) => deps.models.list().filter((entry) => entry.provider === provider);
+  const { provider, model } = chooseModel(profile, [holds, asked], (name) =>
+    usualModelOf(
+      name,
+      [profile, deps.profiles.get(DEFAULT_PROFILE_NAME)],
+      offered(name).map((entry) => entry.model),
+    ),
+  );
+  if (model === undefined || !deps.models.has(provider, model)) {
+    throw noSuchModel(
+      provider,
+      model,
+      offered(provider).map((entry) => entry.model),
+    );
+  }
+  const { costUsd } = turnLimits(profile.limits, asked.limits ?? holds.limits);
+  const limitsCost = costUsd !== null || profile.sessionLimits.costUsd !== null;
+  const price = offered(provider).find((entry) => entry.model === model)?.price;
+  if (limitsCost && price === undefined) throw noPrice(provider, model, asked);
+  return { provider, model };
+}
+
+/** The choice as it is kept: both parts where either was asked for, so that it means the same later on. */
+export function pinnedChoice(asked: SessionChoice, chosen: ModelChoice): Partial<ModelChoice> {
+  return asked.provider === undefined && asked.model === undefined ? {} : chosen;
+}
+
+/**
+ * What a prompt chose, over what holds in its session: provider and model, or neither.
+ *
+ * @throws as {@link checkModelChoice}.
+ */
+export function promptChoice(
+  { provider, model }: Pick<SessionChoice, 'provider' | 'model'>,
+  holds: SessionChoice,
+  deps: ChoiceDeps,
+): Partial<ModelChoice> {
+  const asked = { provider, model };
+  // A session whose own model has left the configuration can still be told to use another one.
+  return provider === undefined && model === undefined
+    ? {}
+    : pinnedChoice(asked, checkModelChoice(asked, holds, deps));
+}
+
+function noSuchModel(provider: string, model: string | undefined, offered: readonly string[]): ProblemError {
   if (offered.length === 0) {
-    throw new ProblemError(
+    return new ProblemError(
       'INVALID_REQUEST',
       `"provider": there is no provider "${provider}" with models.`,
       'provider',
     );
   }
-  const names = offered.map((entry) => entry.model).join(', ');
-  throw new ProblemError(
+  const missing =
+    model === undefined
+      ? `has to be named, since the provider "${provider}" has several`
+      : `the provider "${provider}" has no model "${model}"`;
+  return new ProblemError('INVALID_REQUEST', `"model": ${missing}; it has: ${offered.join(', ')}.`, 'model');
+}
+
+function noPrice(provider: string, model: string, asked: SessionChoice): ProblemError {
+  const field = asked.limits?.costUsd == null ? 'model' : 'limits.costUsd';
+  return new ProblemError(
     'INVALID_REQUEST',
-    `"model": the provider "${provider}" has no model "${model}"; it has: ${names}.`,
-    'model',
+    `"${field}": a limit on cost needs a price, and the model "${model}" of the provider "${provider}" has none; ` +
+      'the operator can set it in the configuration.',
+    field,
   );
 }

@@ -4,7 +4,7 @@ import type { SessionId, SessionUid } from '../contract/ids.js';
 import type { SessionSettings } from '../contract/session.js';
 import type { SessionRecord } from '../store/session-store.js';
 import type { AppDeps } from './app-deps.js';
-import { checkModelChoice, DEFAULT_PROFILE_NAME } from './session-choice.js';
+import { checkModelChoice, DEFAULT_PROFILE_NAME, pinnedChoice } from './session-choice.js';
 import { freshWorkspace, makeFreshWorkspace, resolveWorkspace } from './workspace.js';
 
 export interface SessionToCreate {
@@ -25,7 +25,7 @@ export async function createSession(
   { tenant, id, asked, bodySha256 }: SessionToCreate,
 ): Promise<{ readonly record: SessionRecord; readonly created: boolean }> {
   const { store, settings: apiSettings } = deps;
-  checkModelChoice(asked, {}, deps);
+  const chosen = pinnedChoice(asked, checkModelChoice(asked, {}, deps));
   const uid = deps.ids.uuid() as SessionUid;
   const settings: SessionSettings = {
     workspace:
@@ -33,8 +33,7 @@ export async function createSession(
         ? freshWorkspace(uid, apiSettings)
         : await resolveWorkspace(asked.workspace, apiSettings),
     profile: asked.profile ?? DEFAULT_PROFILE_NAME,
-    provider: asked.provider,
-    model: asked.model,
+    ...chosen,
     permission: asked.permission,
     limits: asked.limits,
     metadata: asked.metadata,

@@ -8,6 +8,7 @@ import { VERSION } from '../runtime/version.js';
 import { explain, UsageError } from './cli-error.js';
 import type { CliIo } from './cli-io.js';
 import { showConfiguration } from './commands/config.js';
+import { exportSession, type ExportOptions } from './commands/export.js';
 import { followSession, type FollowCommandOptions } from './commands/follow.js';
 import { run, type RunOptions } from './commands/run.js';
 import {
@@ -117,6 +118,14 @@ function createProgram(io: CliIo, finish: (code: number) => void): Command {
     .option('--turn <n>', 'cancel this turn', positiveInteger)
     .action(async (session: string, options: { readonly turn?: number } & ServerFlags) => {
       finish(await cancelSession(session, options, io, connect(options, io).client));
+    });
+
+  withServer(program.command('export'))
+    .argument('<session>', 'session id')
+    .description('print the log of a session as NDJSON')
+    .option('--request <turn/step>', 'print the exact request of that step in place of the log')
+    .action(async (session: string, options: ExportOptions & ServerFlags) => {
+      finish(await exportSession(session, options, io, connect(options, io).client));
     });
 
   withHome(program.command('config'))

@@ -41,7 +41,7 @@ export interface CallEntry extends StepPlace {
   readonly name: string;
   readonly arguments: string;
   readonly state: 'running' | 'done';
-  /** What it writes while it runs; withdrawn where the call is tried again. */
+  /** What it writes while it runs; withdrawn where the call is tried again, and replaced by its result. */
   readonly output: string;
   readonly attempt: number;
   readonly chunks: number;
@@ -113,6 +113,8 @@ function foldEvent(transcript: Transcript, event: SessionEvent): Transcript {
       return change(transcript, isCall(event.data.callId), (call) => ({
         ...call,
         state: 'done',
+        // The result takes the place of what was streamed.
+        output: '',
         result: {
           text: textOf(event.data.content),
           isError: event.data.isError,

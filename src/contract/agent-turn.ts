@@ -109,6 +109,8 @@ export const ACTIVITY_FAILURE = {
   modelCallFailed: 'ModelCallFailed',
   /** The model call failed and is to be tried again after a delay. */
   modelAttemptFailed: 'ModelAttemptFailed',
+  /** The model call failed, and a limit on tokens or cost leaves no room for another attempt. */
+  spendingLimitReached: 'SpendingLimitReached',
   /** The attempt was given up: another one or another run has its place. */
   attemptSuperseded: 'AttemptSuperseded',
   /** The session log does not answer; the activity is tried again until it does. */

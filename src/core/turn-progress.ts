@@ -123,11 +123,18 @@ function sameHeader(
       header.provider,
       header.model,
       header.wire,
-      Object.entries(header.parameters).sort(),
-      Object.entries(header.adapterDefaults).sort(),
+      sorted(header.parameters),
+      sorted(header.adapterDefaults),
       header.tools.map(({ name, sha256 }) => [name, sha256]),
     ]);
   return canonical(standing) === canonical(next);
+}
+
+/** In one order, and without what is undefined, which the log does not keep. */
+function sorted(values: Readonly<Record<string, unknown>>): [string, unknown][] {
+  return Object.entries(values)
+    .filter(([, value]) => value !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 /** `tool/call` of a call that starts, or that is settled without having started. */

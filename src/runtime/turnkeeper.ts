@@ -30,7 +30,11 @@ import { killMarkedProcesses } from '../tools/local/process-tree.js';
 import { createToolPipeline } from '../tools/pipeline.js';
 import { createToolRegistry } from '../tools/registry.js';
 import { loadConfiguration } from './configuration/load-configuration.js';
-import { checkProfileProviders, resolveProfiles } from './configuration/resolve-profiles.js';
+import {
+  checkProfilePrices,
+  checkProfileProviders,
+  resolveProfiles,
+} from './configuration/resolve-profiles.js';
 import type { ConfigurationFlags } from './configuration/settings.js';
 import { storeLocation } from './configuration/store-location.js';
 import { startEngine, type Engine } from './engine.js';
@@ -83,6 +87,7 @@ export async function startTurnkeeper(options: TurnkeeperOptions = {}): Promise<
   });
   const resolved = resolveProfiles(configuration, env);
   checkProfileProviders(resolved, Object.keys(models.providers));
+  checkProfilePrices(resolved, models.list());
   const profiles = new Map(Object.entries(resolved));
   const location = storeLocation(configuration);
 

@@ -122,6 +122,16 @@ export async function startApi(
   };
 }
 
+/** The store with some of its methods replaced. */
+export function withMethods(store: SessionStore, methods: Partial<SessionStore>): SessionStore {
+  return new Proxy(store, {
+    get: (target, name) => {
+      const value = (Reflect.get(methods, name) ?? Reflect.get(target, name)) as unknown;
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
+
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;

@@ -1,7 +1,6 @@
 /** Random valid logs: sessions in which much happens, the same ones for the same random numbers. */
 import { eventKeys } from '../../src/contract/event-keys.js';
-import type { PromptMode } from '../../src/contract/events.js';
-import type { ItemId } from '../../src/contract/ids.js';
+import type { InboxItem, PromptMode } from '../../src/contract/events.js';
 import type { InboxEntry } from '../../src/core/inbox.js';
 import { abortReason } from '../../src/core/turn-progress.js';
 import { LogBuilder, someRequest, someResult } from './log-builder.js';
@@ -51,9 +50,15 @@ function goOn(log: LogBuilder, dice: Dice): void {
   while (log.state.openTurn?.number === turn) {
     if (dice.chance(0.3)) aside(log, dice);
     if (!modelStep(log, dice)) return;
-    if (dice.chance(0.1)) return stop(log, dice);
+    if (dice.chance(0.1)) {
+      stop(log, dice);
+      return;
+    }
     toolStep(log, dice);
-    if (log.turn.cancel !== null) return stop(log, dice);
+    if (log.turn.cancel !== null) {
+      stop(log, dice);
+      return;
+    }
     log.advance({ steps: MAX_STEPS, wallTimeMs: null, tokens: null, costUsd: null });
   }
 }
@@ -95,7 +100,10 @@ function toolStep(log: LogBuilder, dice: Dice): void {
       return;
     }
     if (waits?.approval !== undefined) {
-      if (dice.chance(0.2)) return unfinished(log, dice);
+      if (dice.chance(0.2)) {
+        unfinished(log, dice);
+        return;
+      }
       log.decide(waits.approval, dice.pick(['allowed', 'denied', 'expired']));
     }
     if (waits?.question !== undefined) log.answer(waits.question);
@@ -133,15 +141,18 @@ function unfinished(log: LogBuilder, dice: Dice): void {
 
 /** Things that happen at any time, whatever the turn does. */
 function aside(log: LogBuilder, dice: Dice): void {
-  switch (dice.below(7)) {
+  switch (dice.below(9)) {
     case 0:
     case 1:
       log.prompt(
         dice.pick<PromptMode>(['queue', 'steer', 'inject']),
         `Prompt ${log.events.length.toString()}`,
       );
+      if (dice.chance(0.4)) changeItem(log, dice);
       return;
     case 2:
+    case 7:
+    case 8:
       changeItem(log, dice);
       return;
     case 3:
@@ -163,12 +174,15 @@ function aside(log: LogBuilder, dice: Dice): void {
 /** An item that waits is edited, moved to the front or the other list, or removed. */
 function changeItem(log: LogBuilder, dice: Dice): void {
   const { nextTurn, nextStep } = log.state.inbox;
-  // What a turn was opened for stays, so that the turn has its input.
-  const free = [...nextTurn.slice(1), ...nextStep.filter(({ wakes }) => !wakes)];
+  // What a turn was opened for stays until it is entered, so that the turn has its input.
+  const due = log.state.openTurn?.started === false;
+  const free = due
+    ? [...nextTurn.slice(1), ...nextStep.filter(({ wakes }) => !wakes)]
+    : [...nextTurn, ...nextStep];
   const entry = free.length === 0 ? undefined : dice.pick(free);
   if (entry === undefined) return;
   const target = nextTurn.includes(entry) ? 'next-turn' : 'next-step';
-  const key = eventKeys.item(entry.itemId as ItemId, entry.changes + 1);
+  const key = eventKeys.item(entry.itemId, entry.changes + 1);
   const item = itemOf(entry);
   const type = 'agent/inbox/spliced';
   const removed = [entry.itemId];
@@ -194,6 +208,6 @@ function changeItem(log: LogBuilder, dice: Dice): void {
   }
 }
 
-function itemOf({ at: _at, changes: _changes, ...item }: InboxEntry) {
-  return item;
+function itemOf({ itemId, requestId, content, source, wakes }: InboxEntry): InboxItem {
+  return { itemId, requestId, content, source, wakes };
 }

@@ -7,16 +7,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
-import { pino } from 'pino';
+import { pino, type Logger } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
+import type { z } from 'zod';
 import { createActivities } from '../../src/activities/create-activities.js';
 import type { ActivityDeps } from '../../src/activities/activity-deps.js';
 import type { TurnPolicy } from '../../src/contract/agent-turn.js';
-import { DEFAULT_PROFILE, providerEntrySchema, type Profile } from '../../src/contract/configuration.js';
-import type { PromptMode, SessionEvent } from '../../src/contract/events.js';
+import {
+  DEFAULT_PROFILE,
+  providerEntrySchema,
+  type modelEntrySchema,
+  type Profile,
+  type ProviderEntry,
+} from '../../src/contract/configuration.js';
+import type { PromptMode, SessionEvent, Wire } from '../../src/contract/events.js';
 import type { ItemId, RequestId, SessionId, SessionUid } from '../../src/contract/ids.js';
 import type { TurnEngine } from '../../src/contract/turn-engine.js';
-import { createModelCatalog } from '../../src/model/model-catalog.js';
+import { createModelCatalog, type ModelCatalog } from '../../src/model/model-catalog.js';
 import { assemblePrompt } from '../../src/prompt/assemble-prompt.js';
 import { installTemporalRuntime } from '../../src/runtime/temporal-runtime.js';
 import { createTemporalTurnEngine } from '../../src/runtime/temporal-turn-engine.js';
@@ -36,18 +43,33 @@ export interface TurnRuntimeOptions {
   readonly temporalAddress: string;
   /** Base URL of a scripted model server; without one the demo provider answers. */
   readonly modelUrl?: string;
+  /** How the scripted provider is spoken to; default chat completions. */
+  readonly wire?: Wire;
+  /** Parts of the entry of the model `scripted-model`. */
+  readonly model?: z.input<typeof modelEntrySchema>;
+  /** Further providers, and parts of the entry `scripted`. */
+  readonly providers?: Readonly<Record<string, Partial<z.input<typeof providerEntrySchema>>>>;
+  /** The environment that holds the providers' keys. */
+  readonly env?: Readonly<Record<string, string>>;
   readonly profile?: Partial<Profile>;
+  /** Further profiles, each over the default one. */
+  readonly profiles?: Readonly<Record<string, Partial<Profile>>>;
   readonly policy?: Partial<TurnPolicy>;
   readonly tools?: readonly Tool[];
   readonly attempts?: number;
+  /** Default: none. */
+  readonly logger?: Logger;
   readonly wrapActivities?: (
     activities: ReturnType<typeof createActivities>,
   ) => ReturnType<typeof createActivities>;
 }
 
 export interface TurnRuntime {
+  /** A new one after each restart. */
   readonly store: SessionStore;
   readonly engine: TurnEngine;
+  readonly profiles: ReadonlyMap<string, Profile>;
+  readonly models: ModelCatalog;
   readonly client: Client;
   readonly deployment: string;
   readonly workspace: string;
@@ -65,18 +87,20 @@ export interface TurnRuntime {
   /** Resolves with the next frame of the session. */
   firstFrame(uid: SessionUid): Promise<void>;
   events(uid: SessionUid): Promise<readonly SessionEvent[]>;
+  /** Ends workers and store as a server does that is stopped, and starts them again with nothing in memory. */
+  restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
 export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<TurnRuntime> {
-  const logger = pino({ level: 'silent' });
+  const logger = options.logger ?? pino({ level: 'silent' });
   installTemporalRuntime(logger);
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'turnkeeper-turn-')));
   const workspace = join(folder, 'workspace');
   mkdirSync(workspace);
   const deployment = `test-${uuidv7()}`;
   const hostId = deployment;
-  const store = await openSqliteStore({ path: join(folder, 'sessions.db'), clock: Date.now });
+  const openStore = () => openSqliteStore({ path: join(folder, 'sessions.db'), clock: Date.now });
   const connection = await NativeConnection.connect({ address: options.temporalAddress });
   const client = new Client({ connection });
   const policy: TurnPolicy = {
@@ -101,24 +125,17 @@ export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<Tur
     permission: 'full-access',
     ...options.profile,
   };
+  const profiles = new Map([
+    ['default', profile],
+    ...Object.entries(options.profiles ?? {}).map(([name, own]): [string, Profile] => [
+      name,
+      { ...profile, ...own, name },
+    ]),
+  ]);
+  const entries = providerEntries(options);
   const registry = createToolRegistry(options.tools ?? BUILT_IN_TOOLS);
-  const deps: ActivityDeps = {
-    store,
-    profiles: new Map([['default', profile]]),
-    models: createModelCatalog(
-      usesServer
-        ? {
-            scripted: providerEntrySchema.parse({
-              wire: 'chat-completions',
-              baseUrl: options.modelUrl,
-              attempts: options.attempts ?? 3,
-              models: { 'scripted-model': {} },
-            }),
-          }
-        : {},
-      {},
-      { demoWordDelayMs: 0 },
-    ),
+  const common: Omit<ActivityDeps, 'store' | 'models'> = {
+    profiles,
     assemblePrompt,
     platform: 'linux x64',
     registry,
@@ -136,17 +153,27 @@ export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<Tur
     protectedPaths: ['/proc', '/sys', '/dev'],
     heartbeatMs: policy.heartbeatMs,
   };
-  const activities = createActivities(deps);
-  const workers = await startTurnWorkers({
-    connection,
-    namespace: 'default',
-    hostId,
-    taskQueue: deployment,
-    activities: options.wrapActivities?.(activities) ?? activities,
-  });
+  const boot = async () => {
+    const store = await openStore();
+    const models = createModelCatalog(entries, options.env ?? {}, { demoWordDelayMs: 0 });
+    const activities = createActivities({ ...common, store, models });
+    const workers = await startTurnWorkers({
+      connection,
+      namespace: 'default',
+      hostId,
+      taskQueue: deployment,
+      activities: options.wrapActivities?.(activities) ?? activities,
+    });
+    return { store, models, workers };
+  };
+  let running = await boot();
+  const halt = async () => {
+    await running.workers.stop();
+    await running.store.close();
+  };
 
   const admit = async (uid: SessionUid, text: string, mode: PromptMode, requestId = uuidv7()) => {
-    const admission = await admitPrompt(store, uid, {
+    const admission = await admitPrompt(running.store, uid, {
       requestId: requestId as RequestId,
       itemId: uuidv7() as ItemId,
       mode,
@@ -160,25 +187,31 @@ export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<Tur
   const ended = (uid: SessionUid, turn: number) =>
     new Promise<TurnRecord>((resolve, reject) => {
       const check = () => {
-        store.findTurn(uid, turn).then((record) => {
+        running.store.findTurn(uid, turn).then((record) => {
           if (record?.ended !== true) return;
           unwatch();
           resolve(record);
         }, reject);
       };
-      const unwatch = store.watch(uid, check);
+      const unwatch = running.store.watch(uid, check);
       check();
     });
 
   return {
-    store,
+    get store() {
+      return running.store;
+    },
+    get models() {
+      return running.models;
+    },
+    profiles,
     engine,
     client,
     deployment,
     workspace,
     createSession: async () => {
       const uid = uuidv7() as SessionUid;
-      await store.createSession({
+      await running.store.createSession({
         tenant: 'default',
         id: uid as unknown as SessionId,
         uid,
@@ -195,19 +228,37 @@ export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<Tur
     },
     firstFrame: (uid) =>
       new Promise((resolve) => {
-        const unwatch = store.watch(uid, ({ kind }) => {
+        const unwatch = running.store.watch(uid, ({ kind }) => {
           if (kind !== 'frames') return;
           unwatch();
           resolve();
         });
       }),
     ended,
-    events: (uid) => store.readEvents(uid, { limit: 100_000 }),
+    events: (uid) => running.store.readEvents(uid, { limit: 100_000 }),
+    restart: async () => {
+      await halt();
+      running = await boot();
+    },
     stop: async () => {
-      await workers.stop();
+      await halt();
       await connection.close();
-      await store.close();
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+function providerEntries(options: TurnRuntimeOptions): Record<string, ProviderEntry> {
+  const own = { ...options.providers };
+  const scripted = {
+    wire: options.wire ?? 'chat-completions',
+    baseUrl: options.modelUrl,
+    attempts: options.attempts ?? 3,
+    models: { 'scripted-model': options.model ?? {} },
+    ...own.scripted,
+  };
+  if (options.modelUrl !== undefined) own.scripted = scripted;
+  return Object.fromEntries(
+    Object.entries(own).map(([name, entry]) => [name, providerEntrySchema.parse({ ...scripted, ...entry })]),
+  );
 }

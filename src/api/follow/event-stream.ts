@@ -41,12 +41,13 @@ export class EventStream {
 
   /** Sends the headers at once and lets pings become due. */
   open(): void {
-    this.response.status(200).set({
-      'content-type': 'text/event-stream',
-      'cache-control': 'no-store, no-transform',
-      'x-accel-buffering': 'no',
-      connection: 'keep-alive',
-    });
+    this.response
+      .status(200)
+      // Not `set`, which would add a charset: the type has none, it is always UTF-8.
+      .setHeader('content-type', 'text/event-stream')
+      .setHeader('cache-control', 'no-store, no-transform')
+      .setHeader('x-accel-buffering', 'no')
+      .setHeader('connection', 'keep-alive');
     this.response.flushHeaders();
     this.#timer = setInterval(() => {
       this.#isPingDue = true;

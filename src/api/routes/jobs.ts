@@ -12,7 +12,8 @@ import { ProblemError } from '../problem.js';
 import { checkBlobs, contentOf } from '../prompt-content.js';
 import { contextOf, type RequestContext } from '../request-context.js';
 import { parseBody, parseQuery, preferredWait, queryParameters, requestIdOf } from '../request-input.js';
-import { checkModelChoice } from '../session-choice.js';
+import { checkSessionAllowance } from '../session-allowance.js';
+import { promptChoice } from '../session-choice.js';
 import { createSession } from '../session-creation.js';
 import { waitForTurn } from '../turn-wait.js';
 import { requestIdReused } from './prompts.js';
@@ -91,10 +92,6 @@ export function jobRoutes(deps: AppDeps, nudge: EngineNudge): Router {
     }
     const record = body.sessionId && (await store.findSession(tenant, body.sessionId));
     if (!record) throw new ProblemError('NOT_FOUND', 'There is no such session.', 'sessionId');
-    const { provider, model } = body;
-    if (provider !== undefined || model !== undefined) {
-      checkModelChoice({ provider, model }, (await store.readState(record.uid)).settings ?? {}, deps);
-    }
     return record;
   }
 
@@ -104,8 +101,11 @@ export function jobRoutes(deps: AppDeps, nudge: EngineNudge): Router {
         ? contentOf({ text: body.prompt })
         : contentOf({ content: body.prompt });
     await checkBlobs(store, session.uid, content);
+    const { settings } = await store.readState(session.uid);
+    // Without `sessionId` provider and model are the settings of the job's own session.
+    const choice = body.sessionId === undefined ? {} : promptChoice(body, settings ?? {}, deps);
     return store.transact(session.uid, async (transaction) => {
-      const isRunning = transaction.state.openTurn !== null;
+      const before = transaction.state;
       const admission = await admit(transaction, {
         requestId,
         itemId: ids.uuid() as ItemId,
@@ -114,11 +114,13 @@ export function jobRoutes(deps: AppDeps, nudge: EngineNudge): Router {
         bodySha256: bodyDigest(body),
         timeZone: body.timeZone,
         by,
-        // Without `sessionId` these are the settings of the job's own session.
-        ...(body.sessionId === undefined ? {} : { provider: body.provider, model: body.model }),
+        ...choice,
       });
-      // A prompt that waits has no turn to answer with. Thrown inside, so that nothing of it is stored.
-      if (admission.kind === 'accepted' && !admission.duplicate && isRunning) throw turnRunning();
+      if (admission.kind === 'accepted' && !admission.duplicate) {
+        // A prompt that waits has no turn to answer with. Thrown inside, so that nothing of it is stored.
+        if (before.openTurn !== null) throw turnRunning();
+        checkSessionAllowance(before, choice, deps);
+      }
       return admission;
     });
   }

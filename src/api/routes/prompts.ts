@@ -2,7 +2,7 @@
 import { Router } from 'express';
 import { promptBodySchema, type PromptAnswer } from '../../contract/http.js';
 import type { ItemId, RequestId } from '../../contract/ids.js';
-import { admitPrompt } from '../../store/admission.js';
+import { admit } from '../../store/admission.js';
 import type { AppDeps } from '../app-deps.js';
 import { bodyDigest } from '../body-digest.js';
 import type { EngineNudge } from '../engine-nudge.js';
@@ -10,7 +10,8 @@ import { ProblemError } from '../problem.js';
 import { checkBlobs, contentOf } from '../prompt-content.js';
 import { contextOf } from '../request-context.js';
 import { parseBody, parseQuery, requestIdOf } from '../request-input.js';
-import { checkModelChoice } from '../session-choice.js';
+import { checkSessionAllowance } from '../session-allowance.js';
+import { promptChoice } from '../session-choice.js';
 import { sessionOf } from '../session-lookup.js';
 
 export function promptRoutes(deps: AppDeps, nudge: EngineNudge): Router {
@@ -30,21 +31,26 @@ export function promptRoutes(deps: AppDeps, nudge: EngineNudge): Router {
     const session = await sessionOf(request, store);
     const content = contentOf(prompt);
     await checkBlobs(store, session.uid, content);
-    const { provider, model, mode, timeZone } = prompt;
-    if (provider !== undefined || model !== undefined) {
-      checkModelChoice({ provider, model }, (await store.readState(session.uid)).settings ?? {}, deps);
-    }
+    const { mode, timeZone } = prompt;
+    const { settings } = await store.readState(session.uid);
+    const choice = promptChoice(prompt, settings ?? {}, deps);
 
-    const admission = await admitPrompt(store, session.uid, {
-      requestId,
-      itemId: ids.uuid() as ItemId,
-      mode,
-      content,
-      bodySha256: bodyDigest(prompt),
-      timeZone,
-      by: contextOf(request).by,
-      provider,
-      model,
+    const admission = await store.transact(session.uid, async (transaction) => {
+      const before = transaction.state;
+      const admitted = await admit(transaction, {
+        requestId,
+        itemId: ids.uuid() as ItemId,
+        mode,
+        content,
+        bodySha256: bodyDigest(prompt),
+        timeZone,
+        by: contextOf(request).by,
+        ...choice,
+      });
+      // One that was accepted before is answered again, also by a session that has spent its allowance since. Thrown
+      // inside, so that nothing is stored of one that is not.
+      if (admitted.kind === 'accepted' && !admitted.duplicate) checkSessionAllowance(before, choice, deps);
+      return admitted;
     });
     if (admission.kind === 'request-id-reused') throw requestIdReused(requestId);
     const { itemId, turn, position, cursorSeq, duplicate } = admission;

@@ -18,7 +18,7 @@ import { ProblemError } from '../problem.js';
 import { contextOf, type RequestContext } from '../request-context.js';
 import { parseBody, parseQuery, queryParameters } from '../request-input.js';
 import { sessionResource } from '../resources.js';
-import { checkModelChoice } from '../session-choice.js';
+import { checkModelChoice, pinnedChoice } from '../session-choice.js';
 import { createSession } from '../session-creation.js';
 import { sessionOf } from '../session-lookup.js';
 import { removeFreshWorkspace } from '../workspace.js';
@@ -77,11 +77,12 @@ export function sessionRoutes(deps: AppDeps, nudge: EngineNudge): Router {
     parseQuery(request, {});
     const patch = parseBody(sessionPatchSchema, request);
     const record = await sessionOf(request, store);
-    const { profile, provider, model } = patch;
-    if (profile !== undefined || provider !== undefined || model !== undefined) {
-      checkModelChoice(patch, (await store.readState(record.uid)).settings ?? {}, deps);
-    }
-    const events = changesOf(patch, contextOf(request));
+    const { profile, provider, model, limits } = patch;
+    const choosesModel = [profile, provider, model, limits].some((choice) => choice !== undefined);
+    const chosen = choosesModel
+      ? pinnedChoice(patch, checkModelChoice(patch, (await store.readState(record.uid)).settings ?? {}, deps))
+      : {};
+    const events = changesOf({ ...patch, ...chosen }, contextOf(request));
     await store.transact(record.uid, async (transaction) => transaction.append(events));
     response.json(await resourceOf(await sessionOf(request, store)));
   });

@@ -6,10 +6,12 @@
 import {
   DEFAULT_PROFILE,
   type Configuration,
+  type Price,
   type Profile,
   type ProfileEntry,
 } from '../../contract/configuration.js';
-import type { TurnLimits } from '../../contract/session.js';
+import type { SessionLimits } from '../../contract/session.js';
+import { turnLimits } from '../../core/turn-limits.js';
 import { ConfigurationError } from './configuration-error.js';
 import { formatPath } from './configuration-path.js';
 import { nearestNameHint } from './nearest-name.js';
@@ -25,8 +27,8 @@ const DEEPSEEK: Choice = { provider: 'deepseek', model: 'deepseek-v4-flash' };
 /**
  * Every profile by its name; `default` is always among them.
  *
- * What a profile leaves out comes from the one it extends and then from DEFAULT_PROFILE; `limits` and `parameters`
- * key by key, lists as a whole. A provider that is left out altogether is that of `default`, whose own is DeepSeek
+ * What a profile leaves out comes from the one it extends and then from DEFAULT_PROFILE; `limits`, `sessionLimits` and
+ * `parameters` key by key, lists as a whole. A provider that is left out altogether is that of `default`, whose own is DeepSeek
  * where DEEPSEEK_API_KEY is set and the demo otherwise. A model never comes from a profile with another provider.
  *
  * @throws ConfigurationError `PROFILE_INVALID` for an unknown `extends`, a cycle, or a model that is nowhere named.
@@ -59,6 +61,30 @@ export function checkProfileProviders(
       name,
       'provider',
       `names ${JSON.stringify(provider)}, which is no provider; ${nearestNameHint(provider, providers)}`,
+    );
+  }
+}
+
+/**
+ * Refuses profiles that limit the cost of a model whose price is not known: such a limit would never be reached.
+ *
+ * @param models what there is; a model that is not among them is not looked at.
+ * @throws ConfigurationError `PROFILE_INVALID`.
+ */
+export function checkProfilePrices(
+  profiles: Readonly<Record<string, Profile>>,
+  models: readonly { readonly provider: string; readonly model: string; readonly price?: Price }[],
+): void {
+  for (const { name, provider, model, limits, sessionLimits } of Object.values(profiles)) {
+    const key =
+      limits.costUsd !== null ? 'limits' : sessionLimits.costUsd !== null ? 'sessionLimits' : undefined;
+    const used = models.find((entry) => entry.provider === provider && entry.model === model);
+    if (key === undefined || used === undefined || used.price !== undefined) continue;
+    throw invalid(
+      name,
+      [key, 'costUsd'],
+      `limits the cost of the model ${JSON.stringify(model)}, whose price is not known. Set ` +
+        `${formatPath(['providers', provider, 'models', model, 'price'])} (0 for a model that costs nothing), or take the limit out.`,
     );
   }
 }
@@ -99,6 +125,7 @@ function merged(base: ProfileEntry, entry: ProfileEntry): ProfileEntry {
     ...entry,
     parameters: { ...base.parameters, ...entry.parameters },
     limits: { ...base.limits, ...entry.limits },
+    sessionLimits: { ...base.sessionLimits, ...entry.sessionLimits },
   };
 }
 
@@ -117,18 +144,17 @@ function completed(
     permission: entry.permission ?? DEFAULT_PROFILE.permission,
     rules: entry.rules ?? DEFAULT_PROFILE.rules,
     tools: entry.tools ?? DEFAULT_PROFILE.tools,
-    limits: completedLimits(entry.limits ?? {}),
+    limits: turnLimits(DEFAULT_PROFILE.limits, entry.limits),
+    sessionLimits: completedSessionLimits(entry.sessionLimits ?? {}),
     maxParallelToolCalls: entry.maxParallelToolCalls ?? DEFAULT_PROFILE.maxParallelToolCalls,
     instructions: entry.instructions ?? DEFAULT_PROFILE.instructions,
   };
 }
 
 /** A limit that is null is no limit, and stays null. */
-function completedLimits(given: NonNullable<ProfileEntry['limits']>): TurnLimits {
-  const standard: TurnLimits = DEFAULT_PROFILE.limits;
+function completedSessionLimits(given: NonNullable<ProfileEntry['sessionLimits']>): SessionLimits {
+  const standard: SessionLimits = DEFAULT_PROFILE.sessionLimits;
   return {
-    steps: given.steps === undefined ? standard.steps : given.steps,
-    wallTimeMs: given.wallTimeMs === undefined ? standard.wallTimeMs : given.wallTimeMs,
     tokens: given.tokens === undefined ? standard.tokens : given.tokens,
     costUsd: given.costUsd === undefined ? standard.costUsd : given.costUsd,
   };
@@ -152,8 +178,8 @@ function modelOf(name: string, provider: string, standard: Choice, configuration
   );
 }
 
-function invalid(profile: string, key: string, message: string): ConfigurationError {
+function invalid(profile: string, key: string | readonly string[], message: string): ConfigurationError {
   return new ConfigurationError('PROFILE_INVALID', [
-    { source: 'configuration', path: formatPath(['profiles', profile, key]), message },
+    { source: 'configuration', path: formatPath(['profiles', profile, ...[key].flat()]), message },
   ]);
 }

@@ -5,7 +5,7 @@
  * `sql-transaction.ts`.
  */
 import type { Kysely, Transaction } from 'kysely';
-import type { Chunk, Frame } from '../../contract/chunks.js';
+import type { Chunk } from '../../contract/chunks.js';
 import { eventKeys } from '../../contract/event-keys.js';
 import type { NewEvent, SessionEvent } from '../../contract/events.js';
 import type { Clock, RequestId, SessionId, SessionUid, Sha256 } from '../../contract/ids.js';
@@ -28,9 +28,22 @@ import {
   type TurnRecord,
 } from '../session-store.js';
 import { fenced } from './attempts.js';
-import { eventOfRow, frameOfRow, sessionOfRow, turnOfRow } from './rows.js';
+import { digestOf } from '../digest.js';
+import {
+  deleteSession,
+  findTurn,
+  listSessions,
+  listTurns,
+  openTurns,
+  insertBlob,
+  selectBlob,
+  selectSession,
+  selectSessionByUid,
+} from './queries.js';
+import { eventOfRow, sessionOfRow } from './rows.js';
+import { SqlFrames } from './sql-frames.js';
 import { MODEL_CALL, type FrameTables, type LogTables } from './schema.js';
-import { findRequest, insertBlob, SqlTransaction } from './sql-transaction.js';
+import { findRequest, SqlTransaction } from './sql-transaction.js';
 import { StateCache } from './state-cache.js';
 
 /** What a backend brings. */
@@ -53,6 +66,7 @@ export interface SqlStoreOptions {
 export class SqlSessionStore implements SessionStore {
   readonly kind: SessionStore['kind'];
   readonly #states = new StateCache();
+  readonly #frames: SqlFrames;
   readonly #notifier: Notifier;
 
   constructor(
@@ -60,6 +74,7 @@ export class SqlSessionStore implements SessionStore {
     private readonly options: SqlStoreOptions,
   ) {
     this.kind = backend.kind;
+    this.#frames = new SqlFrames(backend.frames);
     this.#notifier = new Notifier(options.onObserverError);
   }
 
@@ -129,27 +144,15 @@ export class SqlSessionStore implements SessionStore {
   }
 
   async listSessions(query: Parameters<SessionStore['listSessions']>[0]): Promise<readonly SessionRecord[]> {
-    let select = this.backend.log.selectFrom('sessions').selectAll().where('tenant', '=', query.tenant);
-    // A UUIDv7 sorts by the time of its making.
-    if (query.before !== undefined) select = select.where('uid', '<', query.before as SessionUid);
-    if (query.status !== undefined) select = select.where('status', '=', query.status);
-    const rows = await this.#guard(() => select.orderBy('uid', 'desc').limit(query.limit).execute());
-    return rows.map(sessionOfRow);
+    return this.#guard(() => listSessions(this.backend.log, query));
   }
 
   async deleteSession(uid: SessionUid): Promise<boolean> {
-    const deleted = await this.#guard(() =>
-      this.backend.log.transaction().execute(async (db) => {
-        for (const table of ['events', 'turns', 'attempts', 'staged', 'requests', 'blobs'] as const) {
-          await db.deleteFrom(table).where('session_uid', '=', uid).execute();
-        }
-        const { numDeletedRows } = await db.deleteFrom('sessions').where('uid', '=', uid).executeTakeFirst();
-        return numDeletedRows === 1n;
-      }),
-    );
-    for (const table of ['frames', 'frame_heads'] as const) {
-      await this.#guard(() => this.backend.frames.deleteFrom(table).where('session_uid', '=', uid).execute());
-    }
+    const deleted = await this.#guard(async () => {
+      const existed = await deleteSession(this.backend.log, uid);
+      await this.#frames.deleteSession(uid);
+      return existed;
+    });
     this.#states.drop(uid);
     if (deleted) this.#notifier.notify({ kind: 'deleted', uid });
     return deleted;
@@ -219,68 +222,34 @@ export class SqlSessionStore implements SessionStore {
       });
       this.#states.put(uid, state);
       const reached = (events.at(-1)?.seq ?? cursor.seq) >= state.headSeq;
-      const step = state.openTurn?.step;
-      const headFrame = await this.#headFrame(uid);
-      if (!reached || step == null || headFrame <= cursor.frame) {
+      const turn = state.openTurn;
+      const headFrame = await this.#frames.head(uid);
+      if (!reached || turn?.step == null || headFrame <= cursor.frame) {
         return { events, frames: [], headSeq: state.headSeq, headFrame };
       }
-      const rows = await this.backend.frames
-        .selectFrom('frames')
-        .selectAll()
-        .where('session_uid', '=', uid)
-        .where('frame', '>', cursor.frame)
-        .where('turn', '=', state.openTurn?.number ?? 0)
-        .where('step', '=', step.number)
-        .where('seq', '<=', state.headSeq)
-        .orderBy('frame')
-        .limit(cursor.limit)
-        .execute();
-      const frames = rows.map(frameOfRow).filter(({ frame }) => isLiveFrame(state, frame));
+      const stored = await this.#frames.ofStep(
+        uid,
+        { turn: turn.number, step: turn.step.number },
+        { after: cursor.frame, upToSeq: state.headSeq, limit: cursor.limit },
+      );
+      const frames = stored.filter(({ frame }) => isLiveFrame(state, frame));
       return { events, frames, headSeq: state.headSeq, headFrame };
     });
   }
 
   async findTurn(uid: SessionUid, turn: number): Promise<TurnRecord | undefined> {
-    const row = await this.#guard(() => this.#turns(uid).where('turns.turn', '=', turn).executeTakeFirst());
-    return row === undefined ? undefined : turnOfRow(row);
+    return this.#guard(() => findTurn(this.backend.log, uid, turn));
   }
 
   async listTurns(
     uid: SessionUid,
     query: { readonly limit: number; readonly before?: number },
   ): Promise<readonly TurnRecord[]> {
-    let select = this.#turns(uid);
-    if (query.before !== undefined) select = select.where('turns.turn', '<', query.before);
-    const rows = await this.#guard(() => select.orderBy('turns.turn', 'desc').limit(query.limit).execute());
-    return rows.map(turnOfRow);
-  }
-
-  #turns(uid: SessionUid) {
-    return this.backend.log
-      .selectFrom('turns')
-      .innerJoin('sessions', 'sessions.uid', 'turns.session_uid')
-      .selectAll('turns')
-      .select('sessions.id as session_id')
-      .where('turns.session_uid', '=', uid);
+    return this.#guard(() => listTurns(this.backend.log, uid, query));
   }
 
   async openTurns(quietSince: string): Promise<readonly OpenTurnRecord[]> {
-    const rows = await this.#guard(() =>
-      this.backend.log
-        .selectFrom('sessions')
-        .select(['uid', 'id', 'open_turn', 'updated_at', 'cancel_requested'])
-        .where('open_turn', 'is not', null)
-        .where('updated_at', '<=', quietSince)
-        .orderBy('updated_at')
-        .execute(),
-    );
-    return rows.map((row) => ({
-      uid: row.uid,
-      sessionId: row.id,
-      turn: row.open_turn ?? 0,
-      updatedAt: row.updated_at,
-      cancelRequested: row.cancel_requested === 1,
-    }));
+    return this.#guard(() => openTurns(this.backend.log, quietSince));
   }
 
   async appendFrame(
@@ -301,69 +270,24 @@ export class SqlSessionStore implements SessionStore {
         .where('attempts.state', '=', 'running')
         .executeTakeFirst();
       if (head === undefined) throw fenced(ref);
-      return this.backend.frames.transaction().execute(async (db) => {
-        const last = await db
-          .insertInto('frame_heads')
-          .values({ session_uid: uid, frame: 1 })
-          .onConflict((conflict) =>
-            conflict.column('session_uid').doUpdateSet((set) => ({
-              frame: set('frame_heads.frame', '+', 1),
-            })),
-          )
-          .returning('frame')
-          .executeTakeFirstOrThrow();
-        await db
-          .insertInto('frames')
-          .values({
-            session_uid: uid,
-            frame: last.frame,
-            seq: head.head_seq,
-            turn: ref.turn,
-            step: ref.step,
-            call: ref.call ?? MODEL_CALL,
-            attempt: ref.attempt,
-            chunk_index: frame.index,
-            chunks: JSON.stringify(frame.chunks),
-          })
-          .execute();
-        return last.frame;
-      });
+      return this.#frames.append(uid, ref, { seq: head.head_seq, ...frame });
     });
     this.#notifier.notify({ kind: 'frames', uid, frame: number });
     return number;
   }
 
   async dropFrames(uid: SessionUid, turn: number, step: number): Promise<void> {
-    await this.#guard(() =>
-      this.backend.frames
-        .deleteFrom('frames')
-        .where('session_uid', '=', uid)
-        .where('turn', '=', turn)
-        .where('step', '<=', step)
-        .execute(),
-    );
+    await this.#guard(() => this.#frames.drop(uid, turn, step));
   }
 
   async saveBlob(uid: SessionUid, bytes: Uint8Array, mediaType: string): Promise<Sha256> {
-    return this.#guard(() =>
-      this.backend.log.transaction().execute(async (db) => {
-        // A session that was deleted meanwhile must not leave a blob behind.
-        await this.#session(db, uid);
-        return insertBlob(db, uid, { bytes, mediaType });
-      }),
-    );
+    const sha256 = digestOf(bytes);
+    await this.#guard(() => insertBlob(this.backend.log, uid, { sha256, bytes, mediaType }));
+    return sha256;
   }
 
   async readBlob(uid: SessionUid, sha256: Sha256): Promise<StoredBlob | undefined> {
-    const row = await this.#guard(() =>
-      this.backend.log
-        .selectFrom('blobs')
-        .select(['bytes', 'media_type'])
-        .where('session_uid', '=', uid)
-        .where('sha256', '=', sha256)
-        .executeTakeFirst(),
-    );
-    return row === undefined ? undefined : { bytes: row.bytes, mediaType: row.media_type };
+    return this.#guard(() => selectBlob(this.backend.log, uid, sha256));
   }
 
   async findRequest(scope: string, requestId: RequestId): Promise<RequestRecord | undefined> {
@@ -398,30 +322,10 @@ export class SqlSessionStore implements SessionStore {
     state: SessionState,
     at: string,
   ): SqlTransaction {
-    return new SqlTransaction(db, record, state, { at, frames: (ref) => this.#framesOf(record.uid, ref) });
-  }
-
-  async #framesOf(uid: SessionUid, ref: AttemptRef): Promise<readonly Frame[]> {
-    const rows = await this.backend.frames
-      .selectFrom('frames')
-      .selectAll()
-      .where('session_uid', '=', uid)
-      .where('turn', '=', ref.turn)
-      .where('step', '=', ref.step)
-      .where('call', '=', ref.call ?? MODEL_CALL)
-      .where('attempt', '=', ref.attempt)
-      .orderBy('frame')
-      .execute();
-    return rows.map((row) => frameOfRow(row).frame);
-  }
-
-  async #headFrame(uid: SessionUid): Promise<number> {
-    const row = await this.backend.frames
-      .selectFrom('frame_heads')
-      .select('frame')
-      .where('session_uid', '=', uid)
-      .executeTakeFirst();
-    return row?.frame ?? 0;
+    return new SqlTransaction(db, record, state, {
+      at,
+      frames: (ref) => this.#frames.ofAttempt(record.uid, ref),
+    });
   }
 
   async #session(db: Kysely<LogTables>, uid: SessionUid): Promise<SessionRecord> {
@@ -486,17 +390,4 @@ function evolveStored(state: SessionState, event: SessionEvent): SessionState {
       { cause },
     );
   }
-}
-
-function selectSession(db: Kysely<LogTables>, tenant: string, id: SessionId) {
-  return db
-    .selectFrom('sessions')
-    .selectAll()
-    .where('tenant', '=', tenant)
-    .where('id', '=', id)
-    .executeTakeFirst();
-}
-
-function selectSessionByUid(db: Kysely<LogTables>, uid: SessionUid) {
-  return db.selectFrom('sessions').selectAll().where('uid', '=', uid).executeTakeFirst();
 }

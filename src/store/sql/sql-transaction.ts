@@ -5,13 +5,13 @@
  * `projections.ts`.
  * Commit, notification and the cache of states are the store's.
  */
-import { createHash } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
 import type { TurnRun } from '../../contract/agent-turn.js';
 import type { Frame } from '../../contract/chunks.js';
 import { EVENT_SCHEMAS, isEventType, type NewEvent, type SessionEvent } from '../../contract/events.js';
-import type { RequestId, SessionUid, Sha256 } from '../../contract/ids.js';
+import type { RequestId, Sha256 } from '../../contract/ids.js';
 import { evolve, type OpenTurn, type SessionState } from '../../core/session-state.js';
+import { digestOf } from '../digest.js';
 import { moveLargeContent } from '../large-content.js';
 import {
   StoreError,
@@ -27,6 +27,7 @@ import {
 import { claimTurn, closeAttempt, fenced, openAttempt, runningAttempts } from './attempts.js';
 import { chunked } from './chunked.js';
 import { projectChange } from './projections.js';
+import { insertBlob, selectBlob } from './queries.js';
 import { eventOfRow, rowOfEvent } from './rows.js';
 import type { LogTables } from './schema.js';
 
@@ -158,17 +159,13 @@ export class SqlTransaction implements LogTransaction {
   }
 
   async saveBlob(bytes: Uint8Array, mediaType: string): Promise<Sha256> {
-    return insertBlob(this.db, this.record.uid, { bytes, mediaType });
+    const sha256 = digestOf(bytes);
+    await insertBlob(this.db, this.record.uid, { sha256, bytes, mediaType });
+    return sha256;
   }
 
   async readBlob(sha256: Sha256): Promise<StoredBlob | undefined> {
-    const row = await this.db
-      .selectFrom('blobs')
-      .select(['bytes', 'media_type'])
-      .where('session_uid', '=', this.record.uid)
-      .where('sha256', '=', sha256)
-      .executeTakeFirst();
-    return row === undefined ? undefined : { bytes: row.bytes, mediaType: row.media_type };
+    return selectBlob(this.db, this.record.uid, sha256);
   }
 
   async findRequest(scope: string, requestId: RequestId): Promise<RequestRecord | undefined> {
@@ -197,21 +194,6 @@ export class SqlTransaction implements LogTransaction {
   async frames(ref: AttemptRef): Promise<readonly Frame[]> {
     return this.outside.frames(ref);
   }
-}
-
-/** Stores bytes under their digest; the same bytes twice are one blob. */
-export async function insertBlob(
-  db: Transaction<LogTables>,
-  uid: SessionUid,
-  { bytes, mediaType }: StoredBlob,
-): Promise<Sha256> {
-  const sha256 = createHash('sha256').update(bytes).digest('hex') as Sha256;
-  await db
-    .insertInto('blobs')
-    .values({ session_uid: uid, sha256, media_type: mediaType, bytes })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
-  return sha256;
 }
 
 /** The claimed request id, if it is. */

@@ -1,0 +1,115 @@
+/** Reads of the log's tables that need no folded state: sessions and turns by id, lists and the sweeper's view. */
+import type { Kysely } from 'kysely';
+import type { SessionId, SessionUid, Sha256 } from '../../contract/ids.js';
+import type {
+  OpenTurnRecord,
+  SessionRecord,
+  SessionStore,
+  StoredBlob,
+  TurnRecord,
+} from '../session-store.js';
+import { sessionOfRow, turnOfRow } from './rows.js';
+import type { LogTables } from './schema.js';
+
+type Log = Kysely<LogTables>;
+
+export function selectSession(db: Log, tenant: string, id: SessionId) {
+  return db
+    .selectFrom('sessions')
+    .selectAll()
+    .where('tenant', '=', tenant)
+    .where('id', '=', id)
+    .executeTakeFirst();
+}
+
+export function selectSessionByUid(db: Log, uid: SessionUid) {
+  return db.selectFrom('sessions').selectAll().where('uid', '=', uid).executeTakeFirst();
+}
+
+export async function listSessions(
+  db: Log,
+  query: Parameters<SessionStore['listSessions']>[0],
+): Promise<readonly SessionRecord[]> {
+  let select = db.selectFrom('sessions').selectAll().where('tenant', '=', query.tenant);
+  // A UUIDv7 sorts by the time of its making.
+  if (query.before !== undefined) select = select.where('uid', '<', query.before as SessionUid);
+  if (query.status !== undefined) select = select.where('status', '=', query.status);
+  const rows = await select.orderBy('uid', 'desc').limit(query.limit).execute();
+  return rows.map(sessionOfRow);
+}
+
+/** Deletes every row of the session; false where there was none. */
+export async function deleteSession(log: Log, uid: SessionUid): Promise<boolean> {
+  return log.transaction().execute(async (db) => {
+    for (const table of ['events', 'turns', 'attempts', 'staged', 'requests', 'blobs'] as const) {
+      await db.deleteFrom(table).where('session_uid', '=', uid).execute();
+    }
+    const { numDeletedRows } = await db.deleteFrom('sessions').where('uid', '=', uid).executeTakeFirst();
+    return numDeletedRows === 1n;
+  });
+}
+
+export async function findTurn(db: Log, uid: SessionUid, turn: number): Promise<TurnRecord | undefined> {
+  const row = await turnsOf(db, uid).where('turns.turn', '=', turn).executeTakeFirst();
+  return row === undefined ? undefined : turnOfRow(row);
+}
+
+export async function listTurns(
+  db: Log,
+  uid: SessionUid,
+  query: { readonly limit: number; readonly before?: number },
+): Promise<readonly TurnRecord[]> {
+  let select = turnsOf(db, uid);
+  if (query.before !== undefined) select = select.where('turns.turn', '<', query.before);
+  const rows = await select.orderBy('turns.turn', 'desc').limit(query.limit).execute();
+  return rows.map(turnOfRow);
+}
+
+function turnsOf(db: Log, uid: SessionUid) {
+  return db
+    .selectFrom('turns')
+    .innerJoin('sessions', 'sessions.uid', 'turns.session_uid')
+    .selectAll('turns')
+    .select('sessions.id as session_id')
+    .where('turns.session_uid', '=', uid);
+}
+
+export async function openTurns(db: Log, quietSince: string): Promise<readonly OpenTurnRecord[]> {
+  const rows = await db
+    .selectFrom('sessions')
+    .select(['uid', 'id', 'open_turn', 'updated_at', 'cancel_requested'])
+    .where('open_turn', 'is not', null)
+    .where('updated_at', '<=', quietSince)
+    .orderBy('updated_at')
+    .execute();
+  return rows.map((row) => ({
+    uid: row.uid,
+    sessionId: row.id,
+    turn: row.open_turn ?? 0,
+    updatedAt: row.updated_at,
+    cancelRequested: row.cancel_requested === 1,
+  }));
+}
+
+export async function selectBlob(db: Log, uid: SessionUid, sha256: Sha256): Promise<StoredBlob | undefined> {
+  const row = await db
+    .selectFrom('blobs')
+    .select(['bytes', 'media_type'])
+    .where('session_uid', '=', uid)
+    .where('sha256', '=', sha256)
+    .executeTakeFirst();
+  return row === undefined ? undefined : { bytes: row.bytes, mediaType: row.media_type };
+}
+
+/** Keeps bytes under their digest; the same bytes twice are one blob. */
+export async function insertBlob(
+  db: Log,
+  uid: SessionUid,
+  blob: { readonly sha256: Sha256; readonly bytes: Uint8Array; readonly mediaType: string },
+): Promise<void> {
+  await db
+    .insertInto('blobs')
+    .values({ session_uid: uid, sha256: blob.sha256, media_type: blob.mediaType, bytes: blob.bytes })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}

@@ -1,0 +1,114 @@
+/**
+ * The frames of attempts that have not settled: numbers that grow for ever, and what a reader or a settlement asks for.
+ *
+ * They have a database of their own where the backend gives them one, so nothing here shares a transaction with the log.
+ */
+import type { Kysely } from 'kysely';
+import type { Chunk, Frame } from '../../contract/chunks.js';
+import type { SessionUid } from '../../contract/ids.js';
+import type { AttemptRef } from '../session-store.js';
+import { frameOfRow } from './rows.js';
+import { MODEL_CALL, type FrameTables } from './schema.js';
+
+/** A frame with the seq that the log had when it was stored. */
+export type StoredFrame = ReturnType<typeof frameOfRow>;
+
+export class SqlFrames {
+  constructor(private readonly db: Kysely<FrameTables>) {}
+
+  /** Stores chunks under the session's next number, and returns it. */
+  async append(
+    uid: SessionUid,
+    ref: AttemptRef,
+    frame: { readonly seq: number; readonly index: number; readonly chunks: readonly Chunk[] },
+  ): Promise<number> {
+    return this.db.transaction().execute(async (db) => {
+      const last = await db
+        .insertInto('frame_heads')
+        .values({ session_uid: uid, frame: 1 })
+        .onConflict((conflict) =>
+          conflict.column('session_uid').doUpdateSet((set) => ({
+            frame: set('frame_heads.frame', '+', 1),
+          })),
+        )
+        .returning('frame')
+        .executeTakeFirstOrThrow();
+      await db
+        .insertInto('frames')
+        .values({
+          session_uid: uid,
+          frame: last.frame,
+          seq: frame.seq,
+          turn: ref.turn,
+          step: ref.step,
+          call: ref.call ?? MODEL_CALL,
+          attempt: ref.attempt,
+          chunk_index: frame.index,
+          chunks: JSON.stringify(frame.chunks),
+        })
+        .execute();
+      return last.frame;
+    });
+  }
+
+  /** The frames of one attempt, in their order. */
+  async ofAttempt(uid: SessionUid, ref: AttemptRef): Promise<readonly Frame[]> {
+    const rows = await this.db
+      .selectFrom('frames')
+      .selectAll()
+      .where('session_uid', '=', uid)
+      .where('turn', '=', ref.turn)
+      .where('step', '=', ref.step)
+      .where('call', '=', ref.call ?? MODEL_CALL)
+      .where('attempt', '=', ref.attempt)
+      .orderBy('frame')
+      .execute();
+    return rows.map((row) => frameOfRow(row).frame);
+  }
+
+  /** Frames of a step after a number, stored while the log was not beyond `upToSeq`. */
+  async ofStep(
+    uid: SessionUid,
+    step: { readonly turn: number; readonly step: number },
+    range: { readonly after: number; readonly upToSeq: number; readonly limit: number },
+  ): Promise<readonly StoredFrame[]> {
+    const rows = await this.db
+      .selectFrom('frames')
+      .selectAll()
+      .where('session_uid', '=', uid)
+      .where('frame', '>', range.after)
+      .where('turn', '=', step.turn)
+      .where('step', '=', step.step)
+      .where('seq', '<=', range.upToSeq)
+      .orderBy('frame')
+      .limit(range.limit)
+      .execute();
+    return rows.map(frameOfRow);
+  }
+
+  /** The session's highest number, 0 before the first. */
+  async head(uid: SessionUid): Promise<number> {
+    const row = await this.db
+      .selectFrom('frame_heads')
+      .select('frame')
+      .where('session_uid', '=', uid)
+      .executeTakeFirst();
+    return row?.frame ?? 0;
+  }
+
+  /** Drops the frames of the turn's steps up to and with `step`. */
+  async drop(uid: SessionUid, turn: number, step: number): Promise<void> {
+    await this.db
+      .deleteFrom('frames')
+      .where('session_uid', '=', uid)
+      .where('turn', '=', turn)
+      .where('step', '<=', step)
+      .execute();
+  }
+
+  async deleteSession(uid: SessionUid): Promise<void> {
+    for (const table of ['frames', 'frame_heads'] as const) {
+      await this.db.deleteFrom(table).where('session_uid', '=', uid).execute();
+    }
+  }
+}

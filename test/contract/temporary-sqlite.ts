@@ -1,0 +1,46 @@
+/** SQLite stores in real files of their own, which are removed with them. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { framesPath, openSqliteStore } from '../../src/store/sqlite/open.js';
+import type { StoreUnderTest } from './session-store-suite.js';
+
+export interface TemporarySqlite extends StoreUnderTest {
+  /** The log's file. */
+  readonly path: string;
+  /** Runs SQL on the log's file, or on that of the frames, beside the store. */
+  sql(statement: string, values?: readonly unknown[], file?: 'log' | 'frames'): unknown[];
+}
+
+export async function openTemporarySqlite(): Promise<TemporarySqlite> {
+  const folder = mkdtempSync(join(tmpdir(), 'turnkeeper-store-'));
+  const path = join(folder, 'sessions.db');
+  const openAgain = () => openSqliteStore({ path, clock: Date.now });
+  const first = await openAgain();
+  let store = first;
+  return {
+    store: first,
+    path,
+    reopen: async () => {
+      await store.close();
+      store = await openAgain();
+      return store;
+    },
+    close: async () => {
+      await store.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+    sql: (statement, values = [], file = 'log') => {
+      const database = new Database(file === 'log' ? path : framesPath(path));
+      try {
+        const prepared = database.prepare(statement);
+        if (prepared.reader) return prepared.all(...values);
+        prepared.run(...values);
+        return [];
+      } finally {
+        database.close();
+      }
+    },
+  };
+}
