@@ -47,6 +47,8 @@ export async function startApi(
     readonly settings?: Partial<AppDeps['settings']>;
     /** Puts something between the API and its store. */
     readonly wrapStore?: (store: SessionStore) => SessionStore;
+    /** Told what the engine is told. */
+    readonly onNudge?: (nudge: Nudge) => void;
   } = {},
 ): Promise<ApiServer> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'turnkeeper-api-')));
@@ -59,6 +61,7 @@ export async function startApi(
   const condition = { isDraining: false, isEngineUp: true, engineFails: false };
   const record = (kind: Nudge['kind']) => (uid: SessionUid, turn: number) => {
     nudges.push({ kind, uid, turn });
+    options.onNudge?.({ kind, uid, turn });
     return condition.engineFails ? Promise.reject(new Error('the engine is away')) : Promise.resolve();
   };
   const profile: Profile = { ...DEFAULT_PROFILE, name: 'default', provider: 'demo', model: 'demo' };

@@ -282,7 +282,13 @@ export class SqlSessionStore implements SessionStore {
 
   async saveBlob(uid: SessionUid, bytes: Uint8Array, mediaType: string): Promise<Sha256> {
     const sha256 = digestOf(bytes);
-    await this.#guard(() => insertBlob(this.backend.log, uid, { sha256, bytes, mediaType }));
+    await this.#guard(() =>
+      this.backend.log.transaction().execute(async (db) => {
+        // A session that was deleted meanwhile must not leave a blob behind.
+        await this.#session(db, uid);
+        await insertBlob(db, uid, { sha256, bytes, mediaType });
+      }),
+    );
     return sha256;
   }
 

@@ -73,8 +73,10 @@ export function title(text: string, key?: string): NewEvent {
 }
 
 /** The facts of a stored event, as they were given to the append. */
-export function factOf({ sessionId: _, seq: __, at: ___, ...fact }: SessionEvent): Omit<NewEvent, 'key'> {
-  return fact;
+export function factOf(event: SessionEvent): Omit<NewEvent, 'key'> {
+  const fact: Partial<SessionEvent> = { ...event };
+  for (const ofTheStore of ['sessionId', 'seq', 'at'] as const) Reflect.deleteProperty(fact, ofTheStore);
+  return fact as Omit<NewEvent, 'key'>;
 }
 
 export async function expectCode(work: Promise<unknown>, code: StoreErrorCode): Promise<void> {

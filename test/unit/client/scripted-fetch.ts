@@ -80,7 +80,7 @@ export function scriptedFetch(answers: ScriptedAnswer[]): {
     requests,
     fetch: async (input, init) => {
       requests.push({
-        url: new URL(input as string),
+        url: new URL(input),
         headers: new Headers(init?.headers),
         method: init?.method ?? 'GET',
       });

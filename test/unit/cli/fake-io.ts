@@ -1,0 +1,57 @@
+/** A process for commands under test: what they write is kept, and the test interrupts them. */
+import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import type { CliIo } from '../../../src/cli/cli-io.js';
+
+export interface FakeIo extends CliIo {
+  readonly written: { out: string; err: string };
+  readonly forced: number[];
+  interrupt(): void;
+  /** Resolves once the text has been written to either stream. */
+  wrote(text: string): Promise<void>;
+}
+
+export function fakeIo(
+  options: {
+    readonly stdin?: string;
+    readonly isTerminal?: { readonly out?: boolean; readonly err?: boolean };
+    readonly env?: NodeJS.ProcessEnv;
+    readonly cwd?: string;
+  } = {},
+): FakeIo {
+  const written = { out: '', err: '' };
+  const handlers = new Set<() => void>();
+  const forced: number[] = [];
+  return {
+    written,
+    forced,
+    stdin: Readable.from(options.stdin === undefined ? [] : [Buffer.from(options.stdin)]),
+    stdout: {
+      isTerminal: options.isTerminal?.out === true,
+      write: async (text) => {
+        written.out += text;
+      },
+    },
+    stderr: {
+      isTerminal: options.isTerminal?.err === true,
+      write: async (text) => {
+        written.err += text;
+      },
+    },
+    env: options.env ?? {},
+    cwd: options.cwd ?? '/',
+    onInterrupt: (handler) => {
+      handlers.add(handler);
+      return () => handlers.delete(handler);
+    },
+    forceExit: (code) => {
+      forced.push(code);
+    },
+    interrupt: () => {
+      for (const handler of handlers) handler();
+    },
+    wrote: async (text) => {
+      while (!written.out.includes(text) && !written.err.includes(text)) await setImmediate();
+    },
+  };
+}
