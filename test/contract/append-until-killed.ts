@@ -11,7 +11,7 @@ const store = await openSqliteStore({ path, clock: Date.now });
 const session = uid as SessionUid;
 const text = 'x'.repeat(70_000);
 const grant = await store.transact(session, (transaction) =>
-  transaction.openAttempt({ turn: 1, step: 1 }, owner()),
+  transaction.openAttempt({ turn: 1, step: 1 }, owner({ activityId: `process-${process.pid.toString()}` })),
 );
 const ref = { turn: 1, step: 1, attempt: grant.kind === 'granted' ? grant.attempt : 0 };
 

@@ -9,7 +9,7 @@ import type { SessionEvent } from '../../src/contract/events.js';
 import type { Sha256 } from '../../src/contract/ids.js';
 import { NoSuchRequestError, rebuildRequest } from '../../src/runtime/rebuild-request.js';
 import type { RecordedRequest, Reply } from '../support/scripted-model-server.js';
-import { turnSetup, untilEvent } from '../support/turn-setup.js';
+import { turnSetup } from '../support/turn-setup.js';
 
 const { start, startWithApi } = turnSetup();
 
@@ -113,9 +113,10 @@ describe.each(WIRES)('the requests of a session over %s', (wire) => {
       { wire },
     );
     const { id } = await client.createSession({});
-    await client.prompt(id, { text: 'first' });
     const [record] = await runtime.store.listSessions({ tenant: 'default', limit: 1 });
-    await runtime.firstFrame(record!.uid);
+    const shown = runtime.firstFrame(record!.uid);
+    await client.prompt(id, { text: 'first' });
+    await shown;
     await client.cancel(id);
     await client.turn(id, 1, { waitSeconds: 30 });
     await client.prompt(id, { text: 'second' });
@@ -152,7 +153,7 @@ it('the request of a turn that ended at a limit before its call is not made up',
   await runtime.prompt(uid, 'one');
   await runtime.ended(uid, 1);
   await runtime.prompt(uid, 'two');
-  await untilEvent(runtime, uid, ({ type, turn }) => type === 'turn/end' && turn === 2);
+  expect((await runtime.ended(uid, 2)).reason).toMatchObject({ kind: 'limit' });
   const rebuilt = rebuildRequest(await runtime.events(uid), { turn: 2, step: 1 }, () =>
     Promise.reject(new Error('no blob')),
   );
