@@ -44,7 +44,7 @@ export function createCallModel(deps: ActivityDeps) {
 /** Allots the attempt, withdraws those that were lost before it, or finds that the log has the outcome already. */
 async function begin(deps: ActivityDeps, step: StepRef): Promise<Beginning> {
   const owner = currentOwner(step, deps.ids);
-  const beginning = await deps.store.transact<Beginning | undefined>(step.uid, async (transaction) => {
+  const beginOnce = async (transaction: LogTransaction): Promise<Beginning | undefined> => {
     const turn = transaction.state.openTurn;
     if (turn?.number !== step.turn || turn.step?.number !== step.step) return undefined;
     if (turn.cancel !== null) return { kind: 'outcome', outcome: { kind: 'aborted' } };
@@ -62,7 +62,9 @@ async function begin(deps: ActivityDeps, step: StepRef): Promise<Beginning> {
     }
     const ref = { turn: step.turn, step: step.step, attempt: grant.attempt };
     return { kind: 'attempt', ref, state: transaction.state };
-  });
+  };
+  // Not synced: a power cut that loses the attempt's row loses its worker too, and nothing that anybody was promised.
+  const beginning = await deps.store.transact(step.uid, beginOnce, { durability: 'relaxed' });
   if (beginning === undefined) throw activityFailures.superseded();
   return beginning;
 }

@@ -21,6 +21,12 @@ import { settingsInForce, type TurnSettings } from './turn-settings.js';
 /** A quick call that takes longer than this as a local activity is run again as an ordinary one. */
 const LOCAL_LIMIT_MS = 1000;
 
+/**
+ * What is written without waiting for the disk: the start of a call and its staged result. A power cut that loses them
+ * leaves a call that runs again (a read) or one whose receipt, which is synced, says that its outcome is unknown.
+ */
+const RELAXED = { durability: 'relaxed' } as const;
+
 type Beginning =
   | { readonly kind: 'staged' }
   /** An earlier attempt had started and has effects: it is not run again. */
@@ -43,8 +49,10 @@ export function createRunTool(deps: ActivityDeps) {
     if (beginning.kind === 'outcome-unknown') {
       // What the lost attempt left running is ended before its turn goes on.
       await deps.endLeftovers(idempotencyKey(ref));
-      await deps.store.transact(ref.uid, (transaction) =>
-        stage(transaction, beginning.ref, unknownOutcome()),
+      await deps.store.transact(
+        ref.uid,
+        (transaction) => stage(transaction, beginning.ref, unknownOutcome()),
+        RELAXED,
       );
       return { kind: 'staged' };
     }
@@ -54,7 +62,7 @@ export function createRunTool(deps: ActivityDeps) {
 
 async function begin(deps: ActivityDeps, ref: CallRef): Promise<Beginning> {
   const owner = currentOwner(ref, deps.ids);
-  const beginning = await deps.store.transact<Beginning | undefined>(ref.uid, async (transaction) => {
+  const beginOnce = async (transaction: LogTransaction): Promise<Beginning | undefined> => {
     const turn = transaction.state.openTurn;
     if (turn?.number !== ref.turn || turn.step?.number !== ref.step) return undefined;
     const call = turn.step.calls[ref.index];
@@ -81,7 +89,8 @@ async function begin(deps: ActivityDeps, ref: CallRef): Promise<Beginning> {
       repeated: grant.attempt > 1,
       observed: new Map(observed),
     };
-  });
+  };
+  const beginning = await deps.store.transact(ref.uid, beginOnce, RELAXED);
   if (beginning === undefined) throw activityFailures.superseded();
   return beginning;
 }
@@ -156,7 +165,7 @@ async function runAttempt(deps: ActivityDeps, running: Running): Promise<RunTool
       ...(outcome.error === undefined ? {} : { code: outcome.error.code }),
     });
     await frames.flush().catch(() => undefined);
-    await deps.store.transact(ref.uid, (transaction) => stage(transaction, beginning.ref, outcome));
+    await deps.store.transact(ref.uid, (transaction) => stage(transaction, beginning.ref, outcome), RELAXED);
     return { kind: 'staged' };
   } catch (error) {
     if (isFenced(error) || scope.stopped === 'given-up') {

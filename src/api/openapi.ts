@@ -93,23 +93,19 @@ const parameter = (place: 'path' | 'query' | 'header', name: string, schema: Jso
 });
 
 const string = { type: 'string' };
+const ordinal = { type: 'integer', minimum: 1 };
 const ID = parameter('path', 'id', string, 'The session id.');
-const TURN = parameter('path', 'turn', { type: 'integer', minimum: 1 }, 'The turn, from 1.');
-const LIMIT = parameter(
-  'query',
-  'limit',
-  { type: 'integer', minimum: 1, maximum: 1000, default: 100 },
-  'How many items at most.',
-);
+const TURN = parameter('path', 'turn', ordinal, 'The turn, from 1.');
+const LIMIT = parameter('query', 'limit', { ...ordinal, maximum: 1000 }, 'How many at most; 100.');
 const CURSOR = parameter('query', 'cursor', string, 'The `nextCursor` of the page before.');
-const WAIT = parameter(
-  'query',
-  'wait',
-  { type: 'number', maximum: 300 },
-  "Seconds to wait for the turn's end.",
-);
+const WAIT = parameter('query', 'wait', { type: 'number', maximum: 300 }, 'Seconds to wait for its end.');
 const PREFER = parameter('header', 'Prefer', string, '`wait=N` is the same as `?wait=N`.');
 const KEY = parameter('header', 'Idempotency-Key', string, 'The same as `requestId` in the body.');
+
+const CANCEL_ANSWERS = {
+  202: json('CancelAnswer', 'The turn is being cancelled.'),
+  200: json('CancelAnswer', 'There was nothing to cancel, or the turn has ended.'),
+};
 
 interface Operation {
   readonly summary: string;
@@ -168,10 +164,7 @@ const OPERATIONS: Readonly<Record<string, Readonly<Record<string, Operation>>>> 
       summary: 'Cancel the open turn',
       parameters: [ID],
       body: 'CancelBody',
-      answers: {
-        202: json('CancelAnswer', 'The turn is being cancelled.'),
-        200: json('CancelAnswer', 'There was nothing to cancel.'),
-      },
+      answers: CANCEL_ANSWERS,
     },
   },
   '/v1/sessions/{id}/turns': {
@@ -193,10 +186,7 @@ const OPERATIONS: Readonly<Record<string, Readonly<Record<string, Operation>>>> 
       summary: 'Cancel a turn',
       parameters: [ID, TURN],
       body: 'CancelBody',
-      answers: {
-        202: json('CancelAnswer', 'The turn is being cancelled.'),
-        200: json('CancelAnswer', 'The turn has ended already.'),
-      },
+      answers: CANCEL_ANSWERS,
     },
   },
   '/v1/turns': {
@@ -217,7 +207,7 @@ const OPERATIONS: Readonly<Record<string, Readonly<Record<string, Operation>>>> 
         parameter('query', 'before', { type: 'integer' }, 'Page only: the last events before this seq.'),
         parameter('query', 'types', string, 'Page only: event types, separated by commas.'),
         parameter('query', 'until', { const: 'turn-end' }, 'Stream only: end with the end of the turn.'),
-        parameter('query', 'turn', { type: 'integer', minimum: 1 }, 'Stream only, with `until`: which turn.'),
+        parameter('query', 'turn', ordinal, 'Stream only, with `until`: which turn.'),
         parameter('header', 'Last-Event-ID', string, 'Stream only: the cursor; wins over `after`.'),
       ],
       answers: {
@@ -284,14 +274,7 @@ function describe({ summary, parameters = [], body, answers }: Operation): Json 
   return {
     summary,
     parameters,
-    ...(body === undefined
-      ? {}
-      : {
-          requestBody: {
-            required: body !== 'CancelBody',
-            content: { 'application/json': { schema: ref(body) } },
-          },
-        }),
+    ...(body === undefined ? {} : { requestBody: bodyOf(body) }),
     responses: {
       ...answers,
       default: { description: 'A problem.', content: { [PROBLEM_CONTENT_TYPE]: { schema: ref('Problem') } } },
@@ -299,24 +282,17 @@ function describe({ summary, parameters = [], body, answers }: Operation): Json 
   };
 }
 
+function bodyOf(name: keyof typeof BODIES): Json {
+  return { required: name !== 'CancelBody', content: { 'application/json': { schema: ref(name) } } };
+}
+
 function componentsOf(schemas: Readonly<Record<string, z.ZodType>>, io: 'input' | 'output'): Json {
   return Object.fromEntries(
     Object.entries(schemas).map(([name, schema]) => {
-      return [name, relocate(z.toJSONSchema(schema, { io, unrepresentable: 'any' }), name)];
+      const text = JSON.stringify(z.toJSONSchema(schema, { io, unrepresentable: 'any' }));
+      // References inside of a component are made relative to the whole description.
+      const located = text.replaceAll('"$ref":"#/', `"$ref":"#/components/schemas/${name}/`);
+      return [name, JSON.parse(located) as unknown];
     }),
-  );
-}
-
-/** References inside of a component are made relative to the whole description. */
-function relocate(value: unknown, name: string): unknown {
-  if (Array.isArray(value)) return value.map((entry) => relocate(entry, name));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, entry]) => [
-      key,
-      key === '$ref' && typeof entry === 'string' && entry.startsWith('#')
-        ? `#/components/schemas/${name}${entry.slice(1)}`
-        : relocate(entry, name),
-    ]),
   );
 }

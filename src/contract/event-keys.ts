@@ -33,5 +33,6 @@ export const eventKeys = {
   approvalDecided: (approvalId: ApprovalId) => `decided/${approvalId}`,
   questionAsked: (turn: number, step: number, index: number) => `question/${path(turn, step, index)}`,
   questionAnswered: (questionId: QuestionId) => `answered/${questionId}`,
+  sessionRepaired: (turn: number) => `repaired/${String(turn)}`,
   todoWrite: (turn: number, step: number, index: number) => `todo/${path(turn, step, index)}`,
 } as const;

@@ -4,6 +4,7 @@
  * Owns what closes such a turn. Where a damaged log is cut, and that nothing else works on the turn, is up to the caller.
  */
 import type { BlobBlock } from '../contract/content.js';
+import { eventKeys } from '../contract/event-keys.js';
 import type { NewEvent } from '../contract/events.js';
 import type { SessionState } from './session-state.js';
 import { settleCalls, withdrawAsks, type Settlement } from './settle-step.js';
@@ -48,7 +49,7 @@ export function repairEvents(state: SessionState, repair: Repair): NewEvent[] {
     turnEnd(turn, reason, repair.output),
     {
       type: 'session/repaired',
-      key: `repaired/${String(turn.number)}`,
+      key: eventKeys.sessionRepaired(turn.number),
       data: { what: repair.what, ...(repair.lost === undefined ? {} : { lost: repair.lost }) },
     },
   ];

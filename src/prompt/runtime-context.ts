@@ -40,15 +40,22 @@ function dates(now: number, timeZone: string | undefined): string {
   return timeZone === undefined ? utc : `${utc}, ${dayIn(now, timeZone)} where the user is (${timeZone})`;
 }
 
+/** Making a format costs more than all else here, and a session has one time zone. */
+const formats = new Map<string, Intl.DateTimeFormat>();
+
 function dayIn(now: number, timeZone: string): string {
-  const format = new Intl.DateTimeFormat('en-US', {
-    timeZone,
-    calendar: 'gregory',
-    numberingSystem: 'latn',
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-  });
+  let format = formats.get(timeZone);
+  if (format === undefined) {
+    format = new Intl.DateTimeFormat('en-US', {
+      timeZone,
+      calendar: 'gregory',
+      numberingSystem: 'latn',
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+    });
+    formats.set(timeZone, format);
+  }
   const parts = new Map(format.formatToParts(now).map(({ type, value }) => [type, value]));
   return ['year', 'month', 'day'].map((type) => parts.get(type as 'year') ?? '').join('-');
 }

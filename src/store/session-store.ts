@@ -219,7 +219,11 @@ export interface SessionStore {
    *
    * @throws `StoreError` `SESSION_NOT_FOUND`, or what `work` throws, with nothing committed.
    */
-  transact<T>(uid: SessionUid, work: (transaction: LogTransaction) => Promise<T>): Promise<T>;
+  transact<T>(
+    uid: SessionUid,
+    work: (transaction: LogTransaction) => Promise<T>,
+    options?: TransactOptions,
+  ): Promise<T>;
   /** The state as of the last commit. @throws `StoreError` `SESSION_NOT_FOUND`. */
   readState(uid: SessionUid): Promise<SessionState>;
   readEvents(uid: SessionUid, query: EventPageQuery): Promise<readonly SessionEvent[]>;
@@ -262,6 +266,14 @@ export interface SessionStore {
   /** Whether the store answers. */
   ping(): Promise<boolean>;
   close(): Promise<void>;
+}
+
+export interface TransactOptions {
+  /**
+   * `full`, the default: once it is committed it survives a power cut. `relaxed`: it survives the end of any process; a
+   * power cut may lose it, and then with all that was committed after it, up to the next `full` one.
+   */
+  readonly durability?: 'full' | 'relaxed';
 }
 
 export type StoreErrorCode =

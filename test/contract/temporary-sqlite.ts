@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { framesPath, openSqliteStore } from '../../src/store/sqlite/open.js';
+import type { SessionStore } from '../../src/store/session-store.js';
 import type { StoreUnderTest } from './session-store-suite.js';
 
 export interface TemporarySqlite extends StoreUnderTest {
@@ -19,6 +20,7 @@ export async function openTemporarySqlite(): Promise<TemporarySqlite> {
   const openAgain = () => openSqliteStore({ path, clock: Date.now });
   const first = await openAgain();
   let store = first;
+  const others: SessionStore[] = [];
   return {
     store: first,
     path,
@@ -27,8 +29,13 @@ export async function openTemporarySqlite(): Promise<TemporarySqlite> {
       store = await openAgain();
       return store;
     },
+    beside: async () => {
+      const other = await openAgain();
+      others.push(other);
+      return other;
+    },
     close: async () => {
-      await store.close();
+      for (const each of [store, ...others]) await each.close();
       rmSync(folder, { recursive: true, force: true });
     },
     sql: (statement, values = [], file = 'log') => {

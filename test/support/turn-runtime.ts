@@ -22,6 +22,7 @@ import {
 } from '../../src/contract/configuration.js';
 import type { PromptMode, SessionEvent, Wire } from '../../src/contract/events.js';
 import type { ItemId, RequestId, SessionId, SessionUid } from '../../src/contract/ids.js';
+import type { SessionSettings } from '../../src/contract/session.js';
 import type { TurnEngine } from '../../src/contract/turn-engine.js';
 import { createModelCatalog, type ModelCatalog } from '../../src/model/model-catalog.js';
 import { assemblePrompt } from '../../src/prompt/assemble-prompt.js';
@@ -73,7 +74,7 @@ export interface TurnRuntime {
   readonly client: Client;
   readonly deployment: string;
   readonly workspace: string;
-  createSession(): Promise<SessionUid>;
+  createSession(settings?: Partial<SessionSettings>): Promise<SessionUid>;
   /** Admits a prompt without telling the engine. */
   admit(
     uid: SessionUid,
@@ -209,13 +210,13 @@ export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<Tur
     client,
     deployment,
     workspace,
-    createSession: async () => {
+    createSession: async (settings = {}) => {
       const uid = uuidv7() as SessionUid;
       await running.store.createSession({
         tenant: 'default',
         id: uid as unknown as SessionId,
         uid,
-        settings: { workspace, profile: 'default' },
+        settings: { workspace, profile: 'default', ...settings },
         bodySha256: 'none',
       });
       return uid;

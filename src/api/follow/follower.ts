@@ -4,6 +4,7 @@
  * It attaches to the feed before it reads, so nothing that is committed falls between the two. It pulls: what is next is
  * read when the reader has taken what was before.
  */
+import { setImmediate as nextTurnOfTheLoop } from 'node:timers/promises';
 import type { Request, Response } from 'express';
 import { PING_INTERVAL_MS } from '../../contract/http.js';
 import type { SessionState } from '../../core/session-state.js';
@@ -86,7 +87,10 @@ class Follower {
     while (progress !== 'over') {
       progress = await this.#catchUp(page);
       page = undefined;
-      if (progress === 'caught-up') progress = await this.#followFeed();
+      if (progress !== 'caught-up') continue;
+      progress = await this.#followFeed();
+      // A reader that has fallen behind reads much at once; the others come first.
+      if (progress === 'behind') await nextTurnOfTheLoop();
     }
   }
 

@@ -87,7 +87,7 @@ export class SessionFeed {
       void this.#readOn();
     }
     const isInWindow = cursor.seq >= this.#start.seq && cursor.frame >= this.#start.frame;
-    return undefined;
+    return isInWindow ? this.#first : undefined;
   }
 
   /**

@@ -6,6 +6,7 @@
 import type { Kysely } from 'kysely';
 import type { Chunk, Frame } from '../../contract/chunks.js';
 import type { SessionUid } from '../../contract/ids.js';
+import type { LivePlaces } from '../../core/frames.js';
 import type { AttemptRef } from '../session-store.js';
 import { frameOfRow } from './rows.js';
 import { MODEL_CALL, type FrameTables } from './schema.js';
@@ -66,24 +67,36 @@ export class SqlFrames {
     return rows.map((row) => frameOfRow(row).frame);
   }
 
-  /** Frames of a step after a number, stored while the log was not beyond `upToSeq`. */
-  async ofStep(
+  /**
+   * Live frames after a number, in their order, up to the first one that was stored when the log was beyond `upToSeq`:
+   * it belongs after events that the reader does not have, and so do all after it.
+   */
+  async live(
     uid: SessionUid,
-    step: { readonly turn: number; readonly step: number },
+    places: LivePlaces,
     range: { readonly after: number; readonly upToSeq: number; readonly limit: number },
   ): Promise<readonly StoredFrame[]> {
+    const { turn, step, modelAttemptsAfter, calls } = places;
     const rows = await this.db
       .selectFrom('frames')
       .selectAll()
       .where('session_uid', '=', uid)
       .where('frame', '>', range.after)
-      .where('turn', '=', step.turn)
-      .where('step', '=', step.step)
-      .where('seq', '<=', range.upToSeq)
+      .where('turn', '=', turn)
+      .where('step', '=', step)
+      .where((eb) =>
+        eb.or([
+          ...(modelAttemptsAfter === null
+            ? []
+            : [eb.and([eb('call', '=', MODEL_CALL), eb('attempt', '>', modelAttemptsAfter)])]),
+          ...(calls.length === 0 ? [] : [eb('call', 'in', calls)]),
+        ]),
+      )
       .orderBy('frame')
       .limit(range.limit)
       .execute();
-    return rows.map(frameOfRow);
+    const beyond = rows.findIndex((row) => row.seq > range.upToSeq);
+    return (beyond === -1 ? rows : rows.slice(0, beyond)).map(frameOfRow);
   }
 
   /** The session's highest number, 0 before the first. */

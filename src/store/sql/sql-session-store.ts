@@ -9,7 +9,7 @@ import type { Chunk } from '../../contract/chunks.js';
 import { eventKeys } from '../../contract/event-keys.js';
 import type { NewEvent, SessionEvent } from '../../contract/events.js';
 import type { Clock, RequestId, SessionId, SessionUid, Sha256 } from '../../contract/ids.js';
-import { isLiveFrame } from '../../core/frames.js';
+import { livePlaces } from '../../core/frames.js';
 import { evolve, INITIAL_STATE, type SessionState } from '../../core/session-state.js';
 import { Notifier } from '../notifier.js';
 import {
@@ -25,6 +25,7 @@ import {
   type StoredBlob,
   type StoreNotice,
   type TailPage,
+  type TransactOptions,
   type TurnRecord,
 } from '../session-store.js';
 import { fenced } from './attempts.js';
@@ -52,6 +53,11 @@ export interface SqlBackend {
   readonly log: Kysely<LogTables>;
   /** The database of the frames; it may be the log's own. */
   readonly frames: Kysely<FrameTables>;
+  /** Runs one transaction on the log's database, whose commit is as durable as asked. */
+  transaction<T>(
+    durability: NonNullable<TransactOptions['durability']>,
+    work: (db: Transaction<LogTables>) => Promise<T>,
+  ): Promise<T>;
   /** The error as a `StoreError` where it says that the database is away or full; else as it is. */
   translate(error: unknown): unknown;
   close(): Promise<void>;
@@ -158,9 +164,13 @@ export class SqlSessionStore implements SessionStore {
     return deleted;
   }
 
-  async transact<T>(uid: SessionUid, work: (transaction: LogTransaction) => Promise<T>): Promise<T> {
+  async transact<T>(
+    uid: SessionUid,
+    work: (transaction: LogTransaction) => Promise<T>,
+    { durability = 'full' }: TransactOptions = {},
+  ): Promise<T> {
     const { result, state, before } = await this.#guard(() =>
-      this.backend.log.transaction().execute(async (db) => {
+      this.backend.transaction(durability, async (db) => {
         const { record, state: standing } = await this.#load(db, uid);
         const transaction = this.#transaction(db, record, standing, this.#now());
         const outcome = await work(transaction);
@@ -222,17 +232,16 @@ export class SqlSessionStore implements SessionStore {
       });
       this.#states.put(uid, state);
       const reached = (events.at(-1)?.seq ?? cursor.seq) >= state.headSeq;
-      const turn = state.openTurn;
+      const live = reached ? livePlaces(state) : null;
       const headFrame = await this.#frames.head(uid);
-      if (!reached || turn?.step == null || headFrame <= cursor.frame) {
-        return { events, frames: [], headSeq: state.headSeq, headFrame };
-      }
-      const stored = await this.#frames.ofStep(
-        uid,
-        { turn: turn.number, step: turn.step.number },
-        { after: cursor.frame, upToSeq: state.headSeq, limit: cursor.limit },
-      );
-      const frames = stored.filter(({ frame }) => isLiveFrame(state, frame));
+      const frames =
+        live === null || headFrame <= cursor.frame
+          ? []
+          : await this.#frames.live(uid, live, {
+              after: cursor.frame,
+              upToSeq: state.headSeq,
+              limit: cursor.limit,
+            });
       return { events, frames, headSeq: state.headSeq, headFrame };
     });
   }

@@ -5,12 +5,13 @@
  * own with `synchronous=NORMAL`, so that they never wait for the log's full sync.
  */
 import Database from 'better-sqlite3';
-import { Kysely, SqliteDialect } from 'kysely';
+import { Kysely, sql, SqliteDialect, type Transaction } from 'kysely';
 import type { Clock } from '../../contract/ids.js';
 import { StoreError, type SessionStore } from '../session-store.js';
 import { migrateFrames, migrateLog } from '../sql/migrations.js';
 import type { FrameTables, LogTables } from '../sql/schema.js';
 import { SqlSessionStore } from '../sql/sql-session-store.js';
+import { withPreparedStatements } from './prepared-statements.js';
 
 export interface SqliteStoreOptions {
   /** The log's file; the frames stand beside it, in a file with `-frames` in its name. */
@@ -37,10 +38,12 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sess
   };
   try {
     const log = new Kysely<LogTables>({
-      dialect: new SqliteDialect({ database: database(options.path, 'FULL') }),
+      dialect: new SqliteDialect({ database: withPreparedStatements(database(options.path, 'FULL')) }),
     });
     const frames = new Kysely<FrameTables>({
-      dialect: new SqliteDialect({ database: database(framesPath(options.path), 'NORMAL') }),
+      dialect: new SqliteDialect({
+        database: withPreparedStatements(database(framesPath(options.path), 'NORMAL')),
+      }),
     });
     await migrateLog(log);
     await migrateFrames(frames);
@@ -49,6 +52,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sess
         kind: 'sqlite',
         log,
         frames,
+        transaction: (durability, work) =>
+          durability === 'full' ? log.transaction().execute(work) : relaxedTransaction(log, work),
         translate,
         close: async () => {
           await log.destroy();
@@ -61,6 +66,21 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sess
     for (const connection of opened) connection.close();
     throw translate(error);
   }
+}
+
+/** Without the sync of the commit: the next full one syncs the same file, and so what stands before it in it. */
+function relaxedTransaction<T>(
+  log: Kysely<LogTables>,
+  work: (db: Transaction<LogTables>) => Promise<T>,
+): Promise<T> {
+  return log.connection().execute(async (connection) => {
+    await sql`pragma synchronous = normal`.execute(connection);
+    try {
+      return await connection.transaction().execute(work);
+    } finally {
+      await sql`pragma synchronous = full`.execute(connection);
+    }
+  });
 }
 
 /** The file of the frames beside the log's. */

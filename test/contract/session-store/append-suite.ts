@@ -280,6 +280,20 @@ export function describeAppends(open: OpenStore): void {
       expect(await read({ turn: 2 })).toEqual([]);
     });
 
+    it('has what another process wrote meanwhile, and is written on after it', async () => {
+      const session = await fixture.session();
+      await session.append(title('mine', 'k'));
+      const other = await fixture.beside();
+      const theirs = (...events: NewEvent[]) =>
+        other.transact(session.uid, (transaction) => transaction.append(events));
+      expect((await theirs(title('again', 'k'), title('theirs')))[1]?.seq).toBe(2);
+      expect(await session.state()).toMatchObject({ title: 'theirs', headSeq: 2 });
+      await theirs(title('later'));
+      expect((await session.append(title('last')))[0]?.seq).toBe(4);
+      const tail = await other.readTail(session.uid, { seq: 3, frame: 0, limit: 10 });
+      expect(tail.events.map(({ data }) => data)).toEqual([{ title: 'last', source: 'user' }]);
+    });
+
     it('is whole while others write, also by a store that has just started', async () => {
       const session = await fixture.session();
       await session.append(...Array.from({ length: 50 }, (_, n) => title(n.toString())));

@@ -33,6 +33,8 @@ export interface StoreUnderTest {
   readonly store: SessionStore;
   /** Closes the store and opens it again on what it kept. */
   reopen(): Promise<SessionStore>;
+  /** A second store on the same data, as another process has it; `close` closes it too. */
+  beside(): Promise<SessionStore>;
   close(): Promise<void>;
 }
 
@@ -57,6 +59,7 @@ export function useStore(open: OpenStore) {
       store = await current!.reopen();
       return store;
     },
+    beside: () => current!.beside(),
     session: (tenant?: string) => TestSession.create(() => store!, tenant),
   };
   return fixture;

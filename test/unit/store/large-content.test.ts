@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { NewEvent } from '../../../src/contract/events.js';
 import type { Sha256 } from '../../../src/contract/ids.js';
-import { moveLargeContent } from '../../../src/store/large-content.js';
+import { moveLargeContent, textOfBlob } from '../../../src/store/large-content.js';
 import { randomLog } from '../../support/random-log.js';
 import { seededRandom } from '../model/seeded-random.js';
 
@@ -20,7 +20,7 @@ async function moved(event: NewEvent) {
 describe('large content', () => {
   it('is not looked for where an event is small: it stays the same object', async () => {
     for (const event of randomLog(seededRandom(3)).events) {
-      const { after, saved } = await moved(event as NewEvent);
+      const { after, saved } = await moved(event);
       expect(after).toBe(event);
       expect(saved).toEqual([]);
     }
@@ -76,6 +76,21 @@ describe('large content', () => {
         durationMs: 3,
       },
     });
+  });
+
+  it('is moved with a byte order mark that it begins with, and comes back with it', async () => {
+    const text = `\ufeff${LARGE}`;
+    let bytes: Uint8Array | undefined;
+    const data = { messageId: 'm' as never, source: { kind: 'subagent' } as const };
+    const after = await moveLargeContent(
+      { type: 'user/message', data: { ...data, content: [{ type: 'text', text }] } },
+      (saved) => {
+        bytes = saved;
+        return Promise.resolve('1' as Sha256);
+      },
+    );
+    expect(after.data).toMatchObject({ content: [{ type: 'blob', bytes: 70_003 }] });
+    expect(textOfBlob(bytes!) === text).toBe(true);
   });
 
   it('that was moved before is not moved again', async () => {
