@@ -2,8 +2,8 @@
  * The activity between the steps: it commits what the step left, decides what comes next, and writes it in one
  * transaction, so that a prompt can never fall between two turns.
  *
- * Owns how a turn is entered, how a step begins and how a turn ends. Idempotent by the log: told the same again, it
- * answers where the turn stands.
+ * Owns how a turn is entered and how a step begins; how it ends is in `end-turn.ts`. Idempotent by the log: told the same
+ * again, it answers where the turn stands.
  */
 import {
   ACTIVITY_FAILURE,
@@ -11,33 +11,26 @@ import {
   type AdvanceOutcome,
   type TurnStop,
 } from '../contract/agent-turn.js';
-import type { BlobBlock } from '../contract/content.js';
 import { eventKeys } from '../contract/event-keys.js';
-import type { EventData } from '../contract/events.js';
+import type { NewEvent } from '../contract/events.js';
 import type { TurnEndReason } from '../contract/turn-end.js';
 import { claimInput, type InboxEntry } from '../core/inbox.js';
-import type { CallState, OpenTurn } from '../core/session-state.js';
+import type { OpenTurn } from '../core/session-state.js';
 import {
   abandonedResult,
   abortReason,
-  callEvent,
-  commitResults,
   enterTurn,
   nextMove,
   startStep,
   stepEnd,
-  turnEnd,
-  type CallResult,
-  type StepPlace,
 } from '../core/turn-progress.js';
 import { canonicalToolJson } from '../tools/registry.js';
-import { textOfBlob } from '../store/large-content.js';
 import type { LogTransaction, SessionStore } from '../store/session-store.js';
 import type { ActivityDeps } from './activity-deps.js';
-import { answerFromFrames, interruptedAttempt } from './interrupted-attempt.js';
+import { attemptsEnded } from './attempts-ended.js';
+import { endTurn, openStep, openTurn, settleStep } from './end-turn.js';
 import { prepareStep } from './prepare-step.js';
 import { callLimits, spendingLimitReached } from './turn-settings.js';
-import { attemptsEnded } from './attempts-ended.js';
 
 export function createAdvance(deps: ActivityDeps) {
   return async function advance(input: AdvanceInput): Promise<AdvanceOutcome> {
@@ -107,7 +100,7 @@ async function advanceIn(
   if (first !== undefined) {
     return first.length === 0
       ? endTurn(deps, transaction, { kind: 'completed' })
-      : beginStep(deps, transaction, 1, first);
+      : beginStep(deps, transaction, { step: 1, entries: first, before: [] });
   }
   if (step === null) return endTurn(deps, transaction, LOST_STEP);
   if (step.number > completedStep) return { kind: 'step', step: step.number };
@@ -118,18 +111,6 @@ const LOST_STEP: TurnEndReason = {
   kind: 'interrupted',
   note: 'The log has neither an open step nor an end of the turn.',
 };
-
-function openTurn(transaction: LogTransaction): OpenTurn {
-  const turn = transaction.state.openTurn;
-  if (turn === null) throw new Error('The turn is not open.');
-  return turn;
-}
-
-function openStep(transaction: LogTransaction): StepPlace {
-  const turn = openTurn(transaction);
-  if (turn.step === null) throw new Error('The turn has no open step.');
-  return { turn, step: turn.step };
-}
 
 function stopReason(
   deps: ActivityDeps,
@@ -178,22 +159,31 @@ function failedReason(turn: OpenTurn, code: string): TurnEndReason {
 
 /** The step's calls have settled: their results are committed, and the next step begins or the turn ends. */
 async function afterStep(deps: ActivityDeps, transaction: LogTransaction): Promise<AdvanceOutcome> {
-  await commitStaged(deps, transaction, (call) => abandonedResult(call, false));
+  await settleStep(deps, transaction, (call) => abandonedResult(call, false));
   const place = openStep(transaction);
   const move = nextMove(transaction.state, place, callLimits(transaction.state, deps));
   if (move.kind === 'end') return endTurn(deps, transaction, move.reason);
   const { turn, step } = place;
   const claim = claimInput(transaction.state.inbox, turn.number, step.number + 1);
-  await transaction.append([stepEnd(turn.number, step.number, 'step'), ...claim.events]);
-  return beginStep(deps, transaction, step.number + 1, claim.entries);
+  const before = [stepEnd(turn.number, step.number, 'step'), ...claim.events];
+  return beginStep(deps, transaction, { step: step.number + 1, entries: claim.entries, before });
+}
+
+interface NewStep {
+  readonly step: number;
+  readonly entries: readonly InboxEntry[];
+  /** What goes in front of the step in the log and is not appended yet. */
+  readonly before: readonly NewEvent[];
 }
 
 async function beginStep(
   deps: ActivityDeps,
   transaction: LogTransaction,
-  step: number,
-  entries: readonly InboxEntry[],
+  { step, entries, before }: NewStep,
 ): Promise<AdvanceOutcome> {
+  // A claim may bring a choice of the model, which the request is made by; mostly there is none, and one append less.
+  const claims = entries.length > 0;
+  if (claims) await transaction.append(before);
   const { state } = transaction;
   const prepared = prepareStep(deps, state, timeZoneOf(entries) ?? state.timeZone ?? undefined);
   if ('refusal' in prepared) return endTurn(deps, transaction, { kind: 'error', ...prepared.refusal });
@@ -205,7 +195,7 @@ async function beginStep(
       await transaction.saveBlob(bytes, 'application/json');
     }
   }
-  await transaction.append(events);
+  await transaction.append(claims ? events : [...before, ...events]);
   // Asked after the input is a part of the conversation, so that the next prompt goes on from it.
   const reached = step === 1 ? spendingLimitReached(transaction.state, deps) : null;
   return reached === null ? { kind: 'step', step } : endTurn(deps, transaction, reached);
@@ -215,105 +205,4 @@ async function beginStep(
 function timeZoneOf(entries: readonly InboxEntry[]): string | undefined {
   const zones = entries.flatMap(({ source }) => (source.kind === 'user' ? [source.timeZone] : []));
   return zones.findLast((zone) => zone !== undefined);
-}
-
-/** Settles whatever is open in the turn, ends it, and opens the next one where input waits. */
-async function endTurn(
-  deps: ActivityDeps,
-  transaction: LogTransaction,
-  reason: TurnEndReason,
-): Promise<AdvanceOutcome> {
-  if (openTurn(transaction).step !== null) {
-    await settleModelCall(deps, transaction, reason);
-    await commitStaged(deps, transaction, (call) =>
-      abandonedResult(call, reason.kind === 'aborted' || reason.kind === 'limit'),
-    );
-    await withdrawQuestions(transaction);
-    const { turn, step } = openStep(transaction);
-    await transaction.append([stepEnd(turn.number, step.number, 'end')]);
-  }
-  const turn = openTurn(transaction);
-  await transaction.append([turnEnd(turn, reason, await outputOf(transaction, turn))]);
-  return { kind: 'ended' };
-}
-
-/** An attempt at the model that still runs is cut off here: what it showed is kept or withdrawn. */
-async function settleModelCall(
-  deps: ActivityDeps,
-  transaction: LogTransaction,
-  reason: TurnEndReason,
-): Promise<void> {
-  const { turn, step } = openStep(transaction);
-  if (step.message !== null) return;
-  const running = await transaction.runningAttempts(turn.number, step.number);
-  const attempt = running.find((ref) => ref.call === undefined);
-  if (attempt === undefined) return;
-  const answer = await answerFromFrames(transaction, attempt);
-  const { header } = transaction.state;
-  const kept = reason.kind === 'aborted' || reason.kind === 'limit' ? answer : { ...answer, content: [] };
-  await transaction.append([
-    interruptedAttempt(attempt, kept, {
-      provider: header?.provider ?? '',
-      model: header?.model ?? '',
-      timing: { requestedAt: transaction.at, endedAt: transaction.at },
-      ids: deps.ids,
-    }),
-  ]);
-  await transaction.closeAttempt(attempt);
-}
-
-/** Commits the staged results in the model's order; a call without one is settled by `missing`. */
-async function commitStaged(
-  deps: ActivityDeps,
-  transaction: LogTransaction,
-  missing: (call: CallState) => CallResult,
-): Promise<void> {
-  const place = openStep(transaction);
-  if (place.step.calls.every((call) => call.resultSeq !== null)) return;
-  const staged = await transaction.staged(place.turn.number, place.step.number);
-  const byIndex = new Map(staged.map((result) => [result.index, result]));
-  const results = new Map(
-    place.step.calls.map((call) => [call.index, byIndex.get(call.index) ?? missing(call)]),
-  );
-  const unannounced = place.step.calls.filter((call) => call.callSeq === null);
-  await transaction.append(unannounced.map((call) => callEvent(place, call, planOf(deps, call))));
-  const announced = openStep(transaction);
-  await transaction.append(
-    commitResults(announced, (call) => results.get(call.index) ?? missing(call), deps.ids),
-  );
-}
-
-function planOf(deps: ActivityDeps, call: CallState): Pick<EventData<'tool/call'>, 'effect' | 'mode'> {
-  return { effect: deps.registry.get(call.name)?.effect ?? 'read', mode: 'parallel' };
-}
-
-async function withdrawQuestions(transaction: LogTransaction): Promise<void> {
-  const { approvals, questions } = transaction.state;
-  await transaction.append([
-    ...approvals.map(({ approvalId }) => ({
-      type: 'approval/decided' as const,
-      key: eventKeys.approvalDecided(approvalId),
-      data: { approvalId, outcome: 'withdrawn' as const, by: 'turnkeeper' },
-    })),
-    ...questions.map((questionId) => ({
-      type: 'question/answered' as const,
-      key: eventKeys.questionAnswered(questionId),
-      data: { questionId, answers: null, outcome: 'withdrawn' as const, by: 'turnkeeper' },
-    })),
-  ]);
-}
-
-/** The turn's output, whole: parts that were moved to the blob store are read back; the append moves the sum again. */
-async function outputOf(transaction: LogTransaction, turn: OpenTurn): Promise<string | BlobBlock | null> {
-  const [first, ...rest] = turn.output;
-  if (first === undefined) return null;
-  if (rest.length === 0) return first;
-  const texts = await Promise.all(
-    turn.output.map(async (part) => {
-      if (typeof part === 'string') return part;
-      const blob = await transaction.readBlob(part.sha256);
-      return blob === undefined ? part.head : textOfBlob(blob.bytes);
-    }),
-  );
-  return texts.join('');
 }

@@ -26,7 +26,9 @@ import { settingsInForce, spendingLimitReached } from './turn-settings.js';
 
 /** How the call stands when the activity begins. */
 type Beginning =
-  | { readonly kind: 'outcome'; readonly outcome: CallModelOutcome }
+  | { readonly kind: 'aborted' }
+  /** The log has the message already. */
+  | { readonly kind: 'settled'; readonly state: SessionState }
   | { readonly kind: 'attempt'; readonly ref: AttemptRef; readonly state: SessionState };
 
 export function createCallModel(deps: ActivityDeps) {
@@ -34,7 +36,8 @@ export function createCallModel(deps: ActivityDeps) {
 
   return async function callModel(step: StepRef): Promise<CallModelOutcome> {
     const beginning = await begin(deps, step);
-    if (beginning.kind === 'outcome') return beginning.outcome;
+    if (beginning.kind === 'aborted') return { kind: 'aborted' };
+    if (beginning.kind === 'settled') return settledOutcome(deps, step.uid, beginning.state);
     return withAttemptScope(step, deps, (scope) =>
       new ModelAttempt(deps, { uid: step.uid, ...beginning }, scope).run(conversations),
     );
@@ -47,10 +50,8 @@ async function begin(deps: ActivityDeps, step: StepRef): Promise<Beginning> {
   const beginOnce = async (transaction: LogTransaction): Promise<Beginning | undefined> => {
     const turn = transaction.state.openTurn;
     if (turn?.number !== step.turn || turn.step?.number !== step.step) return undefined;
-    if (turn.cancel !== null) return { kind: 'outcome', outcome: { kind: 'aborted' } };
-    if (turn.step.message !== null) {
-      return { kind: 'outcome', outcome: await settledOutcome(deps, transaction) };
-    }
+    if (turn.cancel !== null) return { kind: 'aborted' };
+    if (turn.step.message !== null) return { kind: 'settled', state: transaction.state };
     const grant = await transaction.openAttempt({ turn: step.turn, step: step.step }, owner);
     if (grant.kind === 'superseded') return undefined;
     if (grant.kind === 'stale') throw activityFailures.stale();
@@ -69,9 +70,15 @@ async function begin(deps: ActivityDeps, step: StepRef): Promise<Beginning> {
   return beginning;
 }
 
-/** What a settled message means for the workflow: how many calls it has, and how each is to be run. */
-async function settledOutcome(deps: ActivityDeps, transaction: LogTransaction): Promise<CallModelOutcome> {
-  const { state } = transaction;
+/**
+ * What a settled message means for the workflow: how many calls it has, and how each is to be run. Never inside of a
+ * transaction: planning asks hooks, which may take their time.
+ */
+async function settledOutcome(
+  deps: ActivityDeps,
+  uid: SessionUid,
+  state: SessionState,
+): Promise<CallModelOutcome> {
   const step = state.openTurn?.step;
   if (step?.message == null) throw new Error('The step has no message.');
   if (step.message.finish === 'aborted') return { kind: 'aborted' };
@@ -79,7 +86,11 @@ async function settledOutcome(deps: ActivityDeps, transaction: LogTransaction): 
   const calls: PlannedCall[] = [];
   for (const call of step.calls) {
     const { mode, quick } = await deps.pipeline.planCall({
-      call: { callId: call.callId, name: call.name, arguments: await rawArguments(call, transaction) },
+      call: {
+        callId: call.callId,
+        name: call.name,
+        arguments: await rawArguments(call, (sha256) => deps.store.readBlob(uid, sha256)),
+      },
       selection: profile.tools,
       policy,
     });
@@ -147,7 +158,7 @@ class ModelAttempt {
     const { deps, attempt } = this;
     const finish = this.#assembler.finish ?? 'stop';
     const { provider, model } = this.#header();
-    return deps.store.transact(attempt.uid, async (transaction) => {
+    const state = await deps.store.transact(attempt.uid, async (transaction) => {
       await transaction.closeAttempt(attempt.ref);
       const { turn, step } = attempt.ref;
       await transaction.append([
@@ -169,8 +180,9 @@ class ModelAttempt {
           },
         },
       ]);
-      return settledOutcome(deps, transaction);
+      return transaction.state;
     });
+    return settledOutcome(deps, attempt.uid, state);
   }
 
   /** A failed attempt is withdrawn; whether and when it is tried again is decided and stored here. */

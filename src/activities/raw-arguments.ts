@@ -4,12 +4,9 @@ import { textOfBlob } from '../store/large-content.js';
 import { StoreError, type LogTransaction } from '../store/session-store.js';
 
 /** The string that the model wrote. @throws `StoreError` `LOG_CORRUPT` where its blob is missing. */
-export async function rawArguments(
-  call: CallState,
-  blobs: Pick<LogTransaction, 'readBlob'>,
-): Promise<string> {
+export async function rawArguments(call: CallState, readBlob: LogTransaction['readBlob']): Promise<string> {
   if (typeof call.arguments === 'string') return call.arguments;
-  const blob = await blobs.readBlob(call.arguments.sha256);
+  const blob = await readBlob(call.arguments.sha256);
   if (blob === undefined) {
     throw new StoreError('LOG_CORRUPT', `The arguments of call ${call.callId} are missing.`);
   }

@@ -14,6 +14,7 @@ import { StoreError, type AttemptRef, type LogTransaction } from '../store/sessi
 import type { ToolContext } from '../tools/tool.js';
 import type { ActivityDeps } from './activity-deps.js';
 import { activityFailures, currentOwner, withAttemptScope, type AttemptScope } from './activity-scope.js';
+import { openStep } from './end-turn.js';
 import { FrameWriter } from './frame-writer.js';
 import { rawArguments } from './raw-arguments.js';
 import { settingsInForce, type TurnSettings } from './turn-settings.js';
@@ -78,13 +79,13 @@ async function begin(deps: ActivityDeps, ref: CallRef): Promise<Beginning> {
     if (effect === 'effect' && call.startedAttempts.length > 0) {
       return { kind: 'outcome-unknown', ref: attempt };
     }
-    await announceCalls(deps, transaction, ref.index);
+    await announceCalls(deps, transaction, ref);
     const observed = staged.flatMap(({ meta }) => observedIn(meta));
     return {
       kind: 'attempt',
       ref: attempt,
       call,
-      arguments: await rawArguments(call, transaction),
+      arguments: await rawArguments(call, (sha256) => transaction.readBlob(sha256)),
       state: transaction.state,
       repeated: grant.attempt > 1,
       observed: new Map(observed),
@@ -99,20 +100,22 @@ async function begin(deps: ActivityDeps, ref: CallRef): Promise<Beginning> {
  * `tool/call` of the call that starts, and before it those of the calls in front of it: they start in the model's
  * order, and parallel ones at the same time, so theirs may still be under way.
  */
-async function announceCalls(deps: ActivityDeps, transaction: LogTransaction, index: number): Promise<void> {
-  const turn = transaction.state.openTurn;
-  const step = turn?.step;
-  if (turn == null || step == null) return;
-  const silent = step.calls.filter((call) => call.index <= index && call.callSeq === null);
-  const { policy, profile } = settingsInForce(transaction.state, deps.profiles);
-  for (const call of silent) {
-    const plan = await deps.pipeline.planCall({
-      call: { callId: call.callId, name: call.name, arguments: await rawArguments(call, transaction) },
-      selection: profile.tools,
-      policy,
-    });
-    await transaction.append([callEvent({ turn, step }, call, plan)]);
-  }
+async function announceCalls(
+  deps: ActivityDeps,
+  transaction: LogTransaction,
+  { index, mode }: CallRef,
+): Promise<void> {
+  const place = openStep(transaction);
+  const silent = place.step.calls.filter((call) => call.index <= index && call.callSeq === null);
+  await transaction.append(
+    silent.map((call) =>
+      callEvent(place, call, {
+        effect: deps.registry.get(call.name)?.effect ?? 'read',
+        // An exclusive call in front of this one has settled, so what is still silent there is parallel.
+        mode: call.index === index ? mode : 'parallel',
+      }),
+    ),
+  );
 }
 
 function observedIn(meta: Readonly<Record<string, unknown>> | undefined): [string, string][] {

@@ -55,6 +55,7 @@ export interface StepRef extends TurnRef {
 export interface CallRef extends StepRef {
   /** The call's place in its message, from 0. */
   readonly index: number;
+  readonly mode: PlannedCall['mode'];
 }
 
 /** Why the workflow asks `advance` to end the turn now. `superseded`: an attempt was refused; the log says why. */

@@ -1,7 +1,9 @@
 /** The engine of this installation: the embedded one, or a Temporal server that the configuration names. */
+import { NativeConnection } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import type { Configuration } from '../contract/configuration.js';
 import { startEmbeddedEngine } from './engine/embedded-engine.js';
+import { engineUnreachable } from './engine/engine-error.js';
 import { findTemporalCli } from './engine/find-temporal-cli.js';
 import type { Home } from './home/prepare-home.js';
 
@@ -22,6 +24,15 @@ export interface StartEngineOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly logger: Logger;
   readonly onProgress?: ((message: string) => void) | undefined;
+}
+
+/** Connects to the engine. @throws EngineError `ENGINE_UNREACHABLE` */
+export async function connectEngine(address: string): Promise<NativeConnection> {
+  try {
+    return await NativeConnection.connect({ address });
+  } catch (cause) {
+    throw engineUnreachable(address, cause);
+  }
 }
 
 /** @throws EngineError, TemporalCliNotFoundError */

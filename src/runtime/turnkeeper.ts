@@ -7,7 +7,6 @@ import { realpathSync } from 'node:fs';
 import { arch } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@temporalio/client';
-import { NativeConnection } from '@temporalio/worker';
 import { pino, type Logger } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
 import { createActivities } from '../activities/create-activities.js';
@@ -37,7 +36,7 @@ import {
 } from './configuration/resolve-profiles.js';
 import type { ConfigurationFlags } from './configuration/settings.js';
 import { storeLocation } from './configuration/store-location.js';
-import { startEngine, type Engine } from './engine.js';
+import { connectEngine, startEngine, type Engine } from './engine.js';
 import { acquireHomeLock } from './home/home-lock.js';
 import { prepareHome, type Home } from './home/prepare-home.js';
 import { endLeftoverCommands } from './leftover-commands.js';
@@ -144,7 +143,7 @@ interface ServiceParts {
 async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
   const { configuration, home, store, engine, models, profiles, logger, teardown } = parts;
   const { namespace, deployment } = configuration.engine;
-  const connection = await NativeConnection.connect({ address: engine.address });
+  const connection = await connectEngine(engine.address);
   teardown.add('engine connection', () => connection.close());
   const heartbeatMs = configuration.engine.heartbeatMs ?? (engine.embedded ? 3000 : 10_000);
   const policyOf = async (uid: SessionUid): Promise<TurnPolicy> => {

@@ -22,7 +22,7 @@ export async function runToolCalls(
   for (const [index, planned] of calls.entries()) {
     if (planned.mode === 'exclusive') await Promise.all(running);
     while (running.size >= maxParallel) await Promise.race(running);
-    const call = runCall(activities, { ...step, index }, { planned, hostId });
+    const call = runCall(activities, { ...step, index, mode: planned.mode }, { planned, hostId });
     running.add(call);
     // The failure is thrown where the call is awaited; here it only leaves the pool.
     const leave = () => void running.delete(call);

@@ -9,6 +9,8 @@ export type EngineErrorCode =
   | 'ENGINE_START_FAILED'
   /** The process runs and does not answer in time. */
   | 'ENGINE_START_TIMEOUT'
+  /** No Temporal server answers at the configured address. */
+  | 'ENGINE_UNREACHABLE'
   /** The caller ended the start. */
   | 'ENGINE_START_STOPPED';
 
@@ -19,8 +21,8 @@ export class EngineError extends Error {
   /** The port that is taken, of `ENGINE_PORT_IN_USE`. */
   readonly port?: number;
 
-  constructor(code: EngineErrorCode, message: string, port?: number) {
-    super(message);
+  constructor(code: EngineErrorCode, message: string, port?: number, options?: ErrorOptions) {
+    super(message, options);
     this.code = code;
     if (port !== undefined) this.port = port;
   }
@@ -32,5 +34,15 @@ export function portInUseError(port: number): EngineError {
     `The port ${String(port)} of the embedded engine is in use by another program. ` +
       'Stop that program, or set engine.port to another port, or to 0 for any free one.',
     port,
+  );
+}
+
+export function engineUnreachable(address: string, cause: unknown): EngineError {
+  return new EngineError(
+    'ENGINE_UNREACHABLE',
+    `No Temporal server answers at ${address}. Start it, set engine.address or TEMPORAL_ADDRESS to another one, ` +
+      'or leave both out for the embedded engine.',
+    undefined,
+    { cause },
   );
 }

@@ -1,0 +1,113 @@
+/**
+ * How a turn ends: whatever is open in it is settled in the same transaction, so that no call is left without a result
+ * and no attempt can write any more.
+ *
+ * Owns the settlement. Why the turn ends is decided by the caller.
+ */
+import type { AdvanceOutcome } from '../contract/agent-turn.js';
+import type { BlobBlock } from '../contract/content.js';
+import type { TurnEndReason } from '../contract/turn-end.js';
+import type { CallState, OpenTurn } from '../core/session-state.js';
+import { settleCalls, withdrawAsks } from '../core/settle-step.js';
+import { abandonedResult, stepEnd, turnEnd, type CallResult, type StepPlace } from '../core/turn-progress.js';
+import { textOfBlob } from '../store/large-content.js';
+import type { LogTransaction } from '../store/session-store.js';
+import type { ActivityDeps } from './activity-deps.js';
+import { answerFromFrames, interruptedAttempt } from './interrupted-attempt.js';
+
+/** The open turn of a transaction that has one. */
+export function openTurn(transaction: LogTransaction): OpenTurn {
+  const turn = transaction.state.openTurn;
+  if (turn === null) throw new Error('The turn is not open.');
+  return turn;
+}
+
+/** The open step of a transaction that has one. */
+export function openStep(transaction: LogTransaction): StepPlace {
+  const turn = openTurn(transaction);
+  if (turn.step === null) throw new Error('The turn has no open step.');
+  return { turn, step: turn.step };
+}
+
+/** Settles whatever is open in the turn and ends it; where input waits, the same append opens the next one. */
+export async function endTurn(
+  deps: ActivityDeps,
+  transaction: LogTransaction,
+  reason: TurnEndReason,
+): Promise<AdvanceOutcome> {
+  if (openTurn(transaction).step !== null) {
+    await settleModelCall(deps, transaction, reason);
+    await settleStep(deps, transaction, (call) => abandonedResult(call, isAbort(reason)));
+  }
+  const turn = openTurn(transaction);
+  await transaction.append([
+    ...withdrawAsks(transaction.state),
+    ...(turn.step === null ? [] : [stepEnd(turn.number, turn.step.number, 'end')]),
+    turnEnd(turn, reason, await outputOf(transaction, turn)),
+  ]);
+  return { kind: 'ended' };
+}
+
+/** An attempt at the model that still runs is cut off here: what it showed is kept or withdrawn. */
+async function settleModelCall(
+  deps: ActivityDeps,
+  transaction: LogTransaction,
+  reason: TurnEndReason,
+): Promise<void> {
+  const { turn, step } = openStep(transaction);
+  if (step.message !== null) return;
+  const running = await transaction.runningAttempts(turn.number, step.number);
+  const attempt = running.find((ref) => ref.call === undefined);
+  if (attempt === undefined) return;
+  const answer = await answerFromFrames(transaction, attempt);
+  const { header } = transaction.state;
+  const kept = isAbort(reason) ? answer : { ...answer, content: [] };
+  await transaction.append([
+    interruptedAttempt(attempt, kept, {
+      provider: header?.provider ?? '',
+      model: header?.model ?? '',
+      timing: { requestedAt: transaction.at, endedAt: transaction.at },
+      ids: deps.ids,
+    }),
+  ]);
+  await transaction.closeAttempt(attempt);
+}
+
+/** Whether what runs was told to stop; what it had shown is kept then. */
+function isAbort(reason: TurnEndReason): boolean {
+  return reason.kind === 'aborted' || reason.kind === 'limit';
+}
+
+/** Commits the staged results in the model's order; a call without one is settled by `missing`. */
+export async function settleStep(
+  deps: ActivityDeps,
+  transaction: LogTransaction,
+  missing: (call: CallState) => CallResult,
+): Promise<void> {
+  const place = openStep(transaction);
+  if (place.step.calls.every((call) => call.resultSeq !== null)) return;
+  const staged = await transaction.staged(place.turn.number, place.step.number);
+  const byIndex = new Map(staged.map((result) => [result.index, result]));
+  await transaction.append(
+    settleCalls(transaction.state, place, {
+      resultOf: (call) => byIndex.get(call.index) ?? missing(call),
+      planOf: (call) => ({ effect: deps.registry.get(call.name)?.effect ?? 'read', mode: 'parallel' }),
+      ids: deps.ids,
+    }),
+  );
+}
+
+/** The turn's output, whole: parts that were moved to the blob store are read back; the append moves the sum again. */
+async function outputOf(transaction: LogTransaction, turn: OpenTurn): Promise<string | BlobBlock | null> {
+  const [first, ...rest] = turn.output;
+  if (first === undefined) return null;
+  if (rest.length === 0) return first;
+  const texts = await Promise.all(
+    turn.output.map(async (part) => {
+      if (typeof part === 'string') return part;
+      const blob = await transaction.readBlob(part.sha256);
+      return blob === undefined ? part.head : textOfBlob(blob.bytes);
+    }),
+  );
+  return texts.join('');
+}
