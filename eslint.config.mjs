@@ -48,7 +48,9 @@ function roomConfig([room, { values, types, node }]) {
               ? []
               : NODE_MODULES.map((name) => ({ name, message: `src/${room} stays free of Node modules.` }))),
             // zod in the workflow bundle costs a megabyte; parsing happens outside.
-            ...(room === 'workflows' ? [{ name: 'zod', message: 'Parsing happens outside of workflows.' }] : []),
+            ...(room === 'workflows'
+              ? [{ name: 'zod', message: 'Parsing happens outside of workflows.' }]
+              : []),
           ],
           patterns: [
             ...closed.map((other) => ({

@@ -1,7 +1,7 @@
 /** The floor under every step: the same activities of the same kinds on the same engine, with nothing in them. */
 import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
-import { NativeConnection, Worker, Runtime } from '@temporalio/worker';
+import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import type { Readiness } from '../../src/contract/http.js';
 import { nowMs } from '../clock.js';
 import { timeFigure, type Measurement } from '../measurement.js';
@@ -16,42 +16,41 @@ export const bareStep: Measurement = {
   run: async (bench) => {
     const { api } = await bench.shared();
     const { engine } = (await api.call<Readiness>('GET', '/readyz')).body;
-    Runtime.install({ telemetryOptions: { logging: { filter: 'ERROR', forward: {} } } });
+    Runtime.install({
+      logger: new DefaultLogger('WARN'),
+      telemetryOptions: { logging: { filter: 'WARN', forward: {} } },
+    });
     const connection = await NativeConnection.connect({ address: engine.address });
     let calls: number[] = [];
-    const nothing = () => Promise.resolve();
     const worker = await Worker.create({
       connection,
       namespace: engine.namespace,
       taskQueue: TASK_QUEUE,
       workflowsPath: fileURLToPath(new URL('bare-step-workflow.ts', import.meta.url)),
       activities: {
-        advance: nothing,
-        tool: nothing,
+        nothing: () => Promise.resolve(),
         call: async () => {
           calls.push(nowMs());
         },
       },
     });
     const client = new Client({ connection, namespace: engine.namespace });
-    const run = async (withTool: boolean): Promise<number> => {
+    const run = async (locals: number): Promise<number> => {
       calls = [];
       await client.workflow.execute('bareSteps', {
-        workflowId: `bench-bare-steps/${String(withTool)}`,
+        workflowId: `bench-bare-steps/${String(locals)}`,
         taskQueue: TASK_QUEUE,
-        args: [STEPS, withTool],
+        args: [STEPS, locals],
       });
       return median(intervals(calls));
     };
     try {
       return await worker.runUntil(async () => {
-        await run(true);
+        await run(1);
         return [
-          timeFigure(
-            `one ordinary and one local activity a step, n=${String(STEPS)}, median`,
-            await run(false),
-          ),
-          timeFigure('one ordinary and two local activities a step, median', await run(true)),
+          timeFigure(`one ordinary activity a step, n=${String(STEPS)}, median`, await run(0)),
+          timeFigure('  and one local activity, median', await run(1)),
+          timeFigure('  and two local activities (as a step with a quick tool has), median', await run(2)),
         ];
       });
     } finally {
