@@ -2,12 +2,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
 const POLL_MS = 5;
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 300_000;
 
 /**
  * The first value that `look` gives.
  *
- * @throws Error that names `what` where there is none after two minutes.
+ * @throws Error that names `what` where there is none after five minutes.
  */
 export async function until<T>(what: string, look: () => Promise<T | undefined> | T | undefined): Promise<T> {
   const deadline = performance.now() + TIMEOUT_MS;

@@ -19,14 +19,16 @@ export interface FollowedEvent {
 
 export class Follower {
   readonly frames: FollowedFrame[] = [];
-  readonly events: FollowedEvent[] = [];
+  readonly #turnEnds = new Map<number, FollowedEvent>();
 
   private constructor(private readonly response: IncomingMessage) {
     let at = 0;
     const parser = createParser({
       onEvent: ({ event, data }) => {
         if (event === 'frame') this.frames.push({ frame: JSON.parse(data) as Frame, at });
-        if (event === 'event') this.events.push({ event: JSON.parse(data) as SessionEvent, at });
+        if (event !== 'event') return;
+        const logged = JSON.parse(data) as SessionEvent;
+        if (logged.type === 'turn/end') this.#turnEnds.set(logged.turn!, { event: logged, at });
       },
     });
     response.setEncoding('utf8');
@@ -52,9 +54,7 @@ export class Follower {
 
   /** The end of the turn, once it has come. */
   turnEnd(turn: number): Promise<FollowedEvent> {
-    return until(`end of turn ${String(turn)}`, () =>
-      this.events.find(({ event }) => event.type === 'turn/end' && event.turn === turn),
-    );
+    return until(`end of turn ${String(turn)}`, () => this.#turnEnds.get(turn));
   }
 
   /** A frame of the turn that shows text, once one has come. */

@@ -10,7 +10,7 @@ import { checkLog } from '../support/log-invariants.js';
 import { ScriptedModelServer, type Script } from '../support/scripted-model-server.js';
 import { enginePid, freePort, startServe, type ServeProcess } from '../support/serve-process.js';
 
-const ends: (() => Promise<unknown> | void)[] = [];
+const ends: (() => unknown)[] = [];
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { makeHome } from '../support/home-folder.js';
 import { runCli, startServe } from '../support/serve-process.js';
 
-const ends: (() => Promise<unknown> | void)[] = [];
+const ends: (() => unknown)[] = [];
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });

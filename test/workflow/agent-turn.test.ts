@@ -7,7 +7,7 @@ import { startTurnRuntime, type TurnRuntime, type TurnRuntimeOptions } from '../
 
 const open: { stop(): Promise<void> }[] = [];
 afterEach(async () => {
-  for (const { stop } of open.splice(0).reverse()) await stop();
+  for (const part of open.splice(0).reverse()) await part.stop();
 });
 
 async function start(

@@ -8,7 +8,7 @@ import { startTurnRuntime, type TurnRuntime } from '../support/turn-runtime.js';
 
 const open: { stop(): Promise<void> }[] = [];
 afterEach(async () => {
-  for (const { stop } of open.splice(0).reverse()) await stop();
+  for (const part of open.splice(0).reverse()) await part.stop();
 });
 
 async function start(script: Script): Promise<{ model: ScriptedModelServer; runtime: TurnRuntime }> {
