@@ -106,7 +106,7 @@ function longTurn({ gaps, serve, engine }: MeasuredTurn): Figure[] {
     },
     { what: '  processor time a step: `serve`, engine', value: `${ms(serve.usedMs)}, ${ms(engine.usedMs)}` },
     {
-      what: '  of a step, `serve` waited for a processor that other programs had',
+      what: '  of a step, `serve` waited for a free processor',
       value: ms(serve.mainWaitedMs),
     },
   ];

@@ -6,7 +6,6 @@
  */
 import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
 import { ACTIVITY_FAILURE, type TurnRef } from '../contract/agent-turn.js';
-import type { IdSource } from '../contract/ids.js';
 import { StoreError, type AttemptOwner, type SessionStore } from '../store/session-store.js';
 
 /**
@@ -68,14 +67,12 @@ export async function withAttemptScope<T>(
     );
   });
   // On a timer and never on tokens: a model that thinks for minutes is alive.
-  const heartbeat = context.info.isLocal
-    ? undefined
-    : setInterval(
-        () => {
-          context.heartbeat();
-        },
-        Math.max(50, deps.heartbeatMs / 4),
-      );
+  const heartbeat = setInterval(
+    () => {
+      context.heartbeat();
+    },
+    Math.max(50, deps.heartbeatMs / 4),
+  );
   try {
     return await work({
       signal: controller.signal,
@@ -92,11 +89,9 @@ export async function withAttemptScope<T>(
 }
 
 /** The owner of this activity's attempt. */
-export function currentOwner(ref: TurnRef, ids: IdSource): AttemptOwner {
+export function currentOwner(ref: TurnRef): AttemptOwner {
   const { info } = Context.current();
-  // The engine may run a local activity again without counting it: each time is an owner of its own.
-  const activityId = info.isLocal ? `local/${info.activityId}/${ids.uuid()}` : info.activityId;
-  return { run: ref.run, activityId, engineAttempt: info.attempt };
+  return { run: ref.run, activityId: info.activityId, engineAttempt: info.attempt };
 }
 
 /**

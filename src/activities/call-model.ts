@@ -5,6 +5,7 @@
  * what failed and how long the engine is to wait, and throws the failure that says the same to the engine.
  */
 import type { CallModelOutcome, PlannedCall, StepRef } from '../contract/agent-turn.js';
+import type { FinishReason } from '../contract/chunks.js';
 import { eventKeys } from '../contract/event-keys.js';
 import type { EventData } from '../contract/events.js';
 import type { CallId, MessageId, SessionUid, Sha256 } from '../contract/ids.js';
@@ -15,6 +16,7 @@ import { BlockAssembler } from '../model/block-assembler.js';
 import { ModelFailure } from '../model/model-failure.js';
 import { retryDelay } from '../model/retry-delay.js';
 import { StoreError, type AttemptRef, type LogTransaction } from '../store/session-store.js';
+import type { CallPlan } from '../tools/pipeline.js';
 import type { ActivityDeps } from './activity-deps.js';
 import { activityFailures, currentOwner, withAttemptScope, type AttemptScope } from './activity-scope.js';
 import { ConversationCache } from './conversation-cache.js';
@@ -22,6 +24,7 @@ import { FrameWriter } from './frame-writer.js';
 import { answerFromFrames, interruptedAttempt, withdrawnAttempt } from './interrupted-attempt.js';
 import { modelRequest } from './model-request.js';
 import { rawArguments } from './raw-arguments.js';
+import type { RunTool } from './run-tool.js';
 import { settingsInForce, spendingLimitReached } from './turn-settings.js';
 
 /** How the call stands when the activity begins. */
@@ -31,22 +34,43 @@ type Beginning =
   | { readonly kind: 'settled'; readonly state: SessionState }
   | { readonly kind: 'attempt'; readonly ref: AttemptRef; readonly state: SessionState };
 
-export function createCallModel(deps: ActivityDeps) {
+/** A quick call that takes longer than this on the way is left to an activity of its own. */
+const QUICK_CALL_MS = 1000;
+
+export function createCallModel(deps: ActivityDeps, runTool: RunTool) {
   const conversations = new ConversationCache(deps.store);
 
   return async function callModel(step: StepRef): Promise<CallModelOutcome> {
     const beginning = await begin(deps, step);
     if (beginning.kind === 'aborted') return { kind: 'aborted' };
-    if (beginning.kind === 'settled') return settledOutcome(deps, step.uid, beginning.state);
-    return withAttemptScope(step, deps, (scope) =>
+    if (beginning.kind === 'settled') return proceed(step, beginning.state);
+    const state = await withAttemptScope(step, deps, (scope) =>
       new ModelAttempt(deps, { uid: step.uid, ...beginning }, scope).run(conversations),
     );
+    return state === 'aborted' ? { kind: 'aborted' } : proceed(step, state);
   };
+
+  /**
+   * What the settled message means for the workflow. Calls that are all quick are run here and now, on the worker that
+   * has the workspace: an activity of their own would cost more than they do.
+   */
+  async function proceed(step: StepRef, state: SessionState): Promise<CallModelOutcome> {
+    const { finish, plans, maxParallel } = await settledCalls(deps, step.uid, state);
+    if (finish === 'aborted') return { kind: 'aborted' };
+    const calls: readonly PlannedCall[] = plans.map(({ mode }) => ({ mode }));
+    const settled = { kind: 'settled', finish, hostId: deps.hostId } as const;
+    const allQuick = plans.every(({ quick, mode }) => quick && mode === 'parallel');
+    if (!allQuick || plans.length > maxParallel) return { ...settled, calls };
+    const runs = await Promise.all(
+      calls.map(({ mode }, index) => runTool({ ...step, index, mode }, QUICK_CALL_MS)),
+    );
+    return { ...settled, calls: runs.includes('too-slow') ? calls : [] };
+  }
 }
 
 /** Allots the attempt, withdraws those that were lost before it, or finds that the log has the outcome already. */
 async function begin(deps: ActivityDeps, step: StepRef): Promise<Beginning> {
-  const owner = currentOwner(step, deps.ids);
+  const owner = currentOwner(step);
   const beginOnce = async (transaction: LogTransaction): Promise<Beginning | undefined> => {
     const turn = transaction.state.openTurn;
     if (turn?.number !== step.turn || turn.step?.number !== step.step) return undefined;
@@ -70,33 +94,31 @@ async function begin(deps: ActivityDeps, step: StepRef): Promise<Beginning> {
   return beginning;
 }
 
-/**
- * What a settled message means for the workflow: how many calls it has, and how each is to be run. Never inside of a
- * transaction: planning asks hooks, which may take their time.
- */
-async function settledOutcome(
+/** How the message ended and how each of its calls is to be run. Not for the inside of a transaction: hooks are asked. */
+async function settledCalls(
   deps: ActivityDeps,
   uid: SessionUid,
   state: SessionState,
-): Promise<CallModelOutcome> {
+): Promise<{
+  readonly finish: FinishReason;
+  readonly plans: readonly CallPlan[];
+  readonly maxParallel: number;
+}> {
   const step = state.openTurn?.step;
   if (step?.message == null) throw new Error('The step has no message.');
-  if (step.message.finish === 'aborted') return { kind: 'aborted' };
   const { policy, profile } = settingsInForce(state, deps.profiles);
-  const calls: PlannedCall[] = [];
+  const plans: CallPlan[] = [];
   for (const call of step.calls) {
-    const { mode, quick } = await deps.pipeline.planCall({
-      call: {
-        callId: call.callId,
-        name: call.name,
-        arguments: await rawArguments(call, (sha256) => deps.store.readBlob(uid, sha256)),
-      },
-      selection: profile.tools,
-      policy,
-    });
-    calls.push({ mode, local: quick });
+    const raw = await rawArguments(call, (sha256) => deps.store.readBlob(uid, sha256));
+    plans.push(
+      await deps.pipeline.planCall({
+        call: { callId: call.callId, name: call.name, arguments: raw },
+        selection: profile.tools,
+        policy,
+      }),
+    );
   }
-  return { kind: 'settled', finish: step.message.finish, calls, hostId: deps.hostId };
+  return { finish: step.message.finish, plans, maxParallel: profile.maxParallelToolCalls };
 }
 
 class ModelAttempt {
@@ -121,7 +143,8 @@ class ModelAttempt {
 
   #usedCallIds: ReadonlySet<string> = new Set();
 
-  async run(conversations: ConversationCache): Promise<CallModelOutcome> {
+  /** The state with the message in it, or `aborted` where a cancel came first. */
+  async run(conversations: ConversationCache): Promise<SessionState | 'aborted'> {
     const { deps, scope, attempt } = this;
     const frames = new FrameWriter(deps.store, attempt.uid, attempt.ref, (error) => {
       scope.stop(isFenced(error) ? 'given-up' : 'shutdown');
@@ -154,11 +177,11 @@ class ModelAttempt {
     }
   }
 
-  async #settle(): Promise<CallModelOutcome> {
+  async #settle(): Promise<SessionState> {
     const { deps, attempt } = this;
     const finish = this.#assembler.finish ?? 'stop';
     const { provider, model } = this.#header();
-    const state = await deps.store.transact(attempt.uid, async (transaction) => {
+    return deps.store.transact(attempt.uid, async (transaction) => {
       await transaction.closeAttempt(attempt.ref);
       const { turn, step } = attempt.ref;
       await transaction.append([
@@ -182,7 +205,6 @@ class ModelAttempt {
       ]);
       return transaction.state;
     });
-    return settledOutcome(deps, attempt.uid, state);
   }
 
   /** A failed attempt is withdrawn; whether and when it is tried again is decided and stored here. */
@@ -239,7 +261,7 @@ class ModelAttempt {
   }
 
   /** Stopped from the outside: only a cancel is stored, and only once. */
-  async #stopped(frames: FrameWriter): Promise<CallModelOutcome> {
+  async #stopped(frames: FrameWriter): Promise<'aborted'> {
     const { deps, scope, attempt } = this;
     // A frame that was refused changes nothing about what is stored now.
     await frames.flush().catch(() => undefined);
@@ -279,7 +301,7 @@ class ModelAttempt {
     if (!cancelled) throw activityFailures.shutdown();
     // Fenced: the turn was settled without this attempt.
     if (!settled) deps.logger.info({ ...attempt.ref }, 'a cancelled attempt had been settled already');
-    return { kind: 'aborted' };
+    return 'aborted';
   }
 
   #header(): EventData<'request/header'> {

@@ -9,6 +9,7 @@ import { createRunTool } from './run-tool.js';
 
 export function createActivities(deps: ActivityDeps): TurnActivities {
   const advance = createAdvance(deps);
+  const runTool = createRunTool(deps);
   return {
     advance: guarded(deps, async (input) => {
       try {
@@ -19,8 +20,10 @@ export function createActivities(deps: ActivityDeps): TurnActivities {
         throw error;
       }
     }),
-    callModel: guarded(deps, createCallModel(deps)),
-    runTool: guarded(deps, createRunTool(deps)),
+    callModel: guarded(deps, createCallModel(deps, runTool)),
+    runTool: guarded(deps, async (call) => {
+      await runTool(call);
+    }),
   };
 }
 

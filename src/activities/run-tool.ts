@@ -4,8 +4,7 @@
  * Owns when a call counts as started, and that one with effects is never run twice: where an attempt was lost after its
  * receipt, the result says that the outcome is unknown.
  */
-import { Context } from '@temporalio/activity';
-import type { CallRef, RunToolOutcome } from '../contract/agent-turn.js';
+import type { CallRef } from '../contract/agent-turn.js';
 import { eventKeys } from '../contract/event-keys.js';
 import type { ToolChunk } from '../contract/chunks.js';
 import type { CallState, SessionState } from '../core/session-state.js';
@@ -19,8 +18,8 @@ import { FrameWriter } from './frame-writer.js';
 import { rawArguments } from './raw-arguments.js';
 import { settingsInForce, type TurnSettings } from './turn-settings.js';
 
-/** A quick call that takes longer than this as a local activity is run again as an ordinary one. */
-const LOCAL_LIMIT_MS = 1000;
+/** Where a call ended: with its result staged, or cut off because it took longer than it was given. */
+export type ToolRun = 'staged' | 'too-slow';
 
 /**
  * What is written without waiting for the disk: the start of a call and its staged result. A power cut that loses them
@@ -43,10 +42,13 @@ type Beginning =
       readonly observed: ReadonlyMap<string, string>;
     };
 
-export function createRunTool(deps: ActivityDeps) {
-  return async function runTool(ref: CallRef): Promise<RunToolOutcome> {
+/** @param limitMs for a `read` that is run on the way: past it the call is cut off, to be run again in its own activity. */
+export type RunTool = (ref: CallRef, limitMs?: number) => Promise<ToolRun>;
+
+export function createRunTool(deps: ActivityDeps): RunTool {
+  return async function runTool(ref, limitMs) {
     const beginning = await begin(deps, ref);
-    if (beginning.kind === 'staged') return { kind: 'staged' };
+    if (beginning.kind === 'staged') return 'staged';
     if (beginning.kind === 'outcome-unknown') {
       // What the lost attempt left running is ended before its turn goes on.
       await deps.endLeftovers(idempotencyKey(ref));
@@ -55,14 +57,14 @@ export function createRunTool(deps: ActivityDeps) {
         (transaction) => stage(transaction, beginning.ref, unknownOutcome()),
         RELAXED,
       );
-      return { kind: 'staged' };
+      return 'staged';
     }
-    return withAttemptScope(ref, deps, (scope) => runAttempt(deps, { ref, scope, beginning }));
+    return withAttemptScope(ref, deps, (scope) => runAttempt(deps, { ref, scope, beginning }, limitMs));
   };
 }
 
 async function begin(deps: ActivityDeps, ref: CallRef): Promise<Beginning> {
-  const owner = currentOwner(ref, deps.ids);
+  const owner = currentOwner(ref);
   const beginOnce = async (transaction: LogTransaction): Promise<Beginning | undefined> => {
     const turn = transaction.state.openTurn;
     if (turn?.number !== ref.turn || turn.step?.number !== ref.step) return undefined;
@@ -138,7 +140,7 @@ interface Running {
   readonly beginning: Extract<Beginning, { kind: 'attempt' }>;
 }
 
-async function runAttempt(deps: ActivityDeps, running: Running): Promise<RunToolOutcome> {
+async function runAttempt(deps: ActivityDeps, running: Running, limitMs?: number): Promise<ToolRun> {
   const { ref, scope, beginning } = running;
   const settings = settingsInForce(beginning.state, deps.profiles);
   const frames = new FrameWriter(deps.store, ref.uid, beginning.ref, (error) => {
@@ -149,7 +151,7 @@ async function runAttempt(deps: ActivityDeps, running: Running): Promise<RunTool
   });
   // What an earlier attempt left running is ended before the call runs again.
   if (beginning.repeated) await deps.endLeftovers(context.idempotencyKey);
-  const tooSlow = limitLocally(scope);
+  const limit = limitRun(scope, limitMs);
   try {
     const outcome = await deps.pipeline.executeCall({
       call: {
@@ -169,16 +171,16 @@ async function runAttempt(deps: ActivityDeps, running: Running): Promise<RunTool
     });
     await frames.flush().catch(() => undefined);
     await deps.store.transact(ref.uid, (transaction) => stage(transaction, beginning.ref, outcome), RELAXED);
-    return { kind: 'staged' };
+    return 'staged';
   } catch (error) {
     if (isFenced(error) || scope.stopped === 'given-up') {
       deps.logger.warn({ ...beginning.ref }, 'an attempt at a tool was given up and wrote nothing more');
       throw activityFailures.superseded();
     }
     if (scope.stopped === undefined) throw error;
-    return await stoppedOutcome(deps, running, tooSlow.happened());
+    return await stoppedOutcome(deps, running, limit.reached());
   } finally {
-    tooSlow.clear();
+    limit.clear();
   }
 }
 
@@ -187,28 +189,30 @@ async function stoppedOutcome(
   deps: ActivityDeps,
   { ref, scope, beginning }: Running,
   tooSlow: boolean,
-): Promise<RunToolOutcome> {
+): Promise<ToolRun> {
   const cancelled = scope.stopped === 'cancelled' && !tooSlow;
   await deps.store.transact(ref.uid, async (transaction) => {
     const call = transaction.state.openTurn?.step?.calls[ref.index] ?? beginning.call;
     if (cancelled) await stage(transaction, beginning.ref, abandonedResult(call, true));
     else await transaction.closeAttempt(beginning.ref);
   });
-  if (cancelled) return { kind: 'staged' };
-  if (tooSlow) return { kind: 'too-slow' };
+  if (cancelled) return 'staged';
+  if (tooSlow) return 'too-slow';
   throw activityFailures.shutdown();
 }
 
-/** As a local activity the call has {@link LOCAL_LIMIT_MS}; it is a read, so it can be run again. */
-function limitLocally(scope: AttemptScope): { happened(): boolean; clear(): void } {
-  if (!Context.current().info.isLocal) return { happened: () => false, clear: () => undefined };
-  let happened = false;
-  const timer = setTimeout(() => {
-    happened = scope.stopped === undefined;
-    scope.stop('cancelled');
-  }, LOCAL_LIMIT_MS);
+/** Cuts a run off after its time. */
+function limitRun(scope: AttemptScope, limitMs: number | undefined): { reached(): boolean; clear(): void } {
+  let reached = false;
+  const timer =
+    limitMs === undefined
+      ? undefined
+      : setTimeout(() => {
+          reached = scope.stopped === undefined;
+          scope.stop('cancelled');
+        }, limitMs);
   return {
-    happened: () => happened,
+    reached: () => reached,
     clear: () => {
       clearTimeout(timer);
     },

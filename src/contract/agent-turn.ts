@@ -77,10 +77,9 @@ export type AdvanceOutcome =
   | { readonly kind: 'ended' }
   | { readonly kind: 'superseded' };
 
-/** How one call is to be run. `local`: quick enough for a local activity on the worker that owns the workspace. */
+/** How one call is to be run. */
 export interface PlannedCall {
   readonly mode: 'parallel' | 'exclusive';
-  readonly local: boolean;
 }
 
 /** `aborted`: a cancel reached the call; the log has it already. */
@@ -88,20 +87,19 @@ export type CallModelOutcome =
   | {
       readonly kind: 'settled';
       readonly finish: FinishReason;
+      /** The calls that are to be run; none where all were quick and have their results staged already. */
       readonly calls: readonly PlannedCall[];
       /** The host whose tool queue has the workspace. */
       readonly hostId: string;
     }
   | { readonly kind: 'aborted' };
 
-/** A run of a tool has its result staged; a quick one that took too long is to be run again as an ordinary activity. */
-export type RunToolOutcome = { readonly kind: 'staged' } | { readonly kind: 'too-slow' };
-
 /** The activities of the turn, as the workflow sees them: one object in, one object out. */
 export interface TurnActivities {
   readonly advance: (input: AdvanceInput) => Promise<AdvanceOutcome>;
   readonly callModel: (input: StepRef) => Promise<CallModelOutcome>;
-  readonly runTool: (input: CallRef) => Promise<RunToolOutcome>;
+  /** Stages the call's result. */
+  readonly runTool: (input: CallRef) => Promise<void>;
 }
 
 /** Failure types of activities, by which the workflow routes them. */

@@ -233,7 +233,10 @@ export function abandonedResult(call: CallState, aborted: boolean): CallResult {
   }
   return call.startedAttempts.length > 0
     ? unknownOutcome()
-    : unfinishedResult('TOOL_NOT_STARTED', 'The turn ended before the call ran. It had no effect.');
+    : unfinishedResult(
+        'TOOL_NOT_STARTED',
+        'The call has no result: it did not run, or only read. It changed nothing.',
+      );
 }
 
 /** The result of a call with effects whose attempt was lost after it had started. */

@@ -16,8 +16,6 @@ const LOST_ATTEMPT_RETRY = { initialInterval: 100, backoffCoefficient: 1 } as co
 export interface ActivityProxies {
   readonly advance: TurnActivities['advance'];
   readonly callModel: TurnActivities['callModel'];
-  /** On the worker that runs the workflow, without a task of its own; for quick calls. */
-  readonly runToolLocally: TurnActivities['runTool'];
   /** On the task slots of the host that has the workspace. */
   runToolOn(hostId: string): TurnActivities['runTool'];
 }
@@ -36,15 +34,10 @@ export function createActivityProxies(policy: TurnPolicy): ActivityProxies {
     cancellationType: ActivityCancellationType.TRY_CANCEL,
   } as const;
   const { callModel } = proxyActivities<Pick<TurnActivities, 'callModel'>>(attempt);
-  const { runTool: runToolLocally } = proxyLocalActivities<Pick<TurnActivities, 'runTool'>>({
-    startToCloseTimeout: '10 s',
-    retry: LOST_ATTEMPT_RETRY,
-  });
   const onHosts = new Map<string, TurnActivities['runTool']>();
   return {
     advance,
     callModel,
-    runToolLocally,
     runToolOn: (hostId) => {
       const known = onHosts.get(hostId);
       if (known !== undefined) return known;

@@ -3,7 +3,7 @@
  *
  * Owns when a call starts. Its result is staged by the activity; the commit in the model's order is part of `advance`.
  */
-import type { CallRef, PlannedCall, StepRef } from '../contract/agent-turn.js';
+import type { PlannedCall, StepRef } from '../contract/agent-turn.js';
 import type { ActivityProxies } from './activity-proxies.js';
 
 export interface PlannedCalls {
@@ -18,11 +18,12 @@ export async function runToolCalls(
   step: StepRef,
   { calls, hostId, maxParallel }: PlannedCalls,
 ): Promise<void> {
+  const runTool = activities.runToolOn(hostId);
   const running = new Set<Promise<void>>();
   for (const [index, planned] of calls.entries()) {
     if (planned.mode === 'exclusive') await Promise.all(running);
     while (running.size >= maxParallel) await Promise.race(running);
-    const call = runCall(activities, { ...step, index, mode: planned.mode }, { planned, hostId });
+    const call = runTool({ ...step, index, mode: planned.mode });
     running.add(call);
     // The failure is thrown where the call is awaited; here it only leaves the pool.
     const leave = () => void running.delete(call);
@@ -30,16 +31,4 @@ export async function runToolCalls(
     if (planned.mode === 'exclusive') await call;
   }
   await Promise.all(running);
-}
-
-async function runCall(
-  activities: ActivityProxies,
-  call: CallRef,
-  { planned, hostId }: { readonly planned: PlannedCall; readonly hostId: string },
-): Promise<void> {
-  if (planned.local) {
-    const outcome = await activities.runToolLocally(call);
-    if (outcome.kind === 'staged') return;
-  }
-  await activities.runToolOn(hostId)(call);
 }

@@ -11,6 +11,18 @@ const HEADER = 'planted-header-77e0b2';
 const PROMPT = 'planted-prompt-c31d58';
 const ANSWER = 'planted-answer-e6a204';
 
+// One for the whole file: the engine's own part of the process logs to the first that it is given.
+const written: string[] = [];
+const logger = pino(
+  { level: 'trace' },
+  new Writable({
+    write: (part: Buffer, _encoding, done) => {
+      written.push(part.toString('utf8'));
+      done();
+    },
+  }),
+);
+
 /** Providers that repeat in their errors what they were sent. */
 const leaky = (status: number, headers: Record<string, string> = {}): Reply => ({
   status,
@@ -27,16 +39,6 @@ const leaky = (status: number, headers: Record<string, string> = {}): Reply => (
 
 describe.each(['chat-completions', 'messages'] as const)('a provider’s key, over %s', (wire) => {
   it('and what people and models said stand in no log line, no history of the engine and no error', async () => {
-    const written: string[] = [];
-    const logger = pino(
-      { level: 'trace' },
-      new Writable({
-        write: (part: Buffer, _encoding, done) => {
-          written.push(part.toString('utf8'));
-          done();
-        },
-      }),
-    );
     const { model, client, runtime } = await startWithApi(
       ({ number }): Reply => {
         if (number === 1) return leaky(503, { 'retry-after-ms': '1' });
@@ -83,6 +85,7 @@ describe.each(['chat-completions', 'messages'] as const)('a provider’s key, ov
     };
     // The history was read with its payloads: the id of the session stands in it.
     expect(places.history).toContain(record!.uid);
+    expect(places.log).not.toBe('');
     for (const [place, text] of Object.entries(places)) {
       for (const secret of [KEY, HEADER, PROMPT, ANSWER])
         expect(text.includes(secret), `${secret} in ${place}`).toBe(false);

@@ -42,6 +42,8 @@ export function engineCommand({
     // The development server polls its queues 20 times a second as shipped, which is 50 ms for each task.
     ...['--dynamic-config-value', 'history.transferProcessorMaxPollRPS=2000'],
     ...['--dynamic-config-value', 'history.timerProcessorMaxPollRPS=2000'],
+    // A timer is looked for up to this much later than it is due; the default of 1 s makes a retry after 100 ms one of 1 s.
+    ...['--dynamic-config-value', 'history.timerProcessorMaxTimeShift="20ms"'],
     ...['--ui-disable-news-fetch', '--disable-config-file', '--disable-config-env'],
     ...['--log-level', 'error', '--log-format', 'json', '--color', 'never'],
   ];

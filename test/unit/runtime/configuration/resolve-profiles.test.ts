@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { configurationSchema, DEFAULT_PROFILE } from '../../../../src/contract/configuration.js';
 import { ConfigurationError } from '../../../../src/runtime/configuration/configuration-error.js';
 import {
+  checkProfilePrices,
   checkProfileProviders,
   resolveProfiles,
 } from '../../../../src/runtime/configuration/resolve-profiles.js';
@@ -116,5 +117,38 @@ describe('checkProfileProviders', () => {
       }),
     ).toMatch(/profiles\.default\.provider names "depseek".*did you mean "deepseek"\?/);
     checkProfileProviders(profilesOf({}), ['demo']);
+  });
+});
+
+describe('limits of a session', () => {
+  it('are none by default, and come key by key from the extended profile', () => {
+    const { child, other } = profilesOf({
+      base: { sessionLimits: { tokens: 100, costUsd: 1 } },
+      child: { extends: 'base', sessionLimits: { costUsd: null } },
+      other: {},
+    });
+    expect(child?.sessionLimits).toEqual({ tokens: 100, costUsd: null });
+    expect(other?.sessionLimits).toEqual({ tokens: null, costUsd: null });
+  });
+});
+
+describe('checkProfilePrices', () => {
+  const models = [
+    { provider: 'local', model: 'free', price: { input: 0, output: 0 } },
+    { provider: 'local', model: 'unpriced' },
+  ];
+  const checked = (profile: object) => () => {
+    checkProfilePrices(profilesOf({ default: { provider: 'local', ...profile } }), models);
+  };
+
+  it.each(['limits', 'sessionLimits'])('refuses a limit on cost in %s for a model without a price', (key) => {
+    const message = refusal(checked({ model: 'unpriced', [key]: { costUsd: 1 } }));
+    expect(message).toContain(`profiles.default.${key}.costUsd`);
+    expect(message).toContain('providers.local.models.unpriced.price');
+    expect(checked({ model: 'free', [key]: { costUsd: 1 } })).not.toThrow();
+  });
+
+  it('asks for no price where cost is not limited', () => {
+    expect(checked({ model: 'unpriced', limits: { tokens: 5 } })).not.toThrow();
   });
 });
