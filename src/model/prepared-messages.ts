@@ -64,31 +64,61 @@ export async function prepareMessages(
 ): Promise<PreparedMessage[]> {
   const prepared: PreparedMessage[] = [];
   for (const message of messages) {
-    if (message.role === 'assistant') {
-      const blocks = await Promise.all(message.content.map((block) => assistantBlock(block, readBlob)));
-      if (blocks.some(saysSomething)) prepared.push({ role: 'assistant', blocks: blocks.filter(isNotBlank) });
-      continue;
+    const part = plainParts.get(message) ?? (await prepareMessage(message, abilities, readBlob));
+    if (part === undefined) continue;
+    const last = prepared.at(-1);
+    if (part.role === 'assistant' || last?.role !== 'user') prepared.push(part);
+    else {
+      // Results have to follow their calls at once, whatever else was said in between.
+      prepared[prepared.length - 1] = {
+        role: 'user',
+        results: [...last.results, ...part.results],
+        messages: [...last.messages, ...part.messages],
+      };
     }
+  }
+  return prepared;
+}
+
+/**
+ * What messages of nothing but text were prepared to, for as long as they live: they never change, and a long turn
+ * prepares the same ones at each step. Media is not kept, nor what depends on the model's abilities.
+ */
+const plainParts = new WeakMap<Message, PreparedMessage>();
+
+/** The message alone; undefined where it says nothing. */
+async function prepareMessage(
+  message: Message,
+  abilities: MediaAbilities,
+  readBlob: ReadBlob,
+): Promise<PreparedMessage | undefined> {
+  let part: PreparedMessage | undefined;
+  if (message.role === 'assistant') {
+    const blocks = await Promise.all(message.content.map((block) => assistantBlock(block, readBlob)));
+    if (blocks.some(saysSomething)) part = { role: 'assistant', blocks: blocks.filter(isNotBlank) };
+  } else {
     const results: PreparedResult[] = [];
     const content: PreparedInput[] = [];
     for (const block of message.content) {
       if (block.type === 'tool-result') results.push(await toolResult(block, abilities, readBlob));
       else content.push(...(await inputs([block], abilities, readBlob)));
     }
-    if (results.length === 0 && content.length === 0) continue;
-    const said = content.length === 0 ? [] : [content];
-    const last = prepared.at(-1);
-    if (last?.role !== 'user') prepared.push({ role: 'user', results, messages: said });
-    else {
-      // Results have to follow their calls at once, whatever else was said in between.
-      prepared[prepared.length - 1] = {
-        role: 'user',
-        results: [...last.results, ...results],
-        messages: [...last.messages, ...said],
-      };
+    if (results.length > 0 || content.length > 0) {
+      part = { role: 'user', results, messages: content.length === 0 ? [] : [content] };
     }
   }
-  return prepared;
+  if (part !== undefined && isPlain(message)) plainParts.set(message, part);
+  return part;
+}
+
+function isPlain({ content }: Message): boolean {
+  return content.every((block) =>
+    block.type === 'tool-result'
+      ? block.content.every((part) => part.type === 'text')
+      : block.type === 'tool-call'
+        ? typeof block.arguments === 'string'
+        : block.type === 'text' || block.type === 'reasoning',
+  );
 }
 
 /** The text of prepared input; images and documents are not part of it. */
