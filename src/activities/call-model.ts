@@ -43,11 +43,13 @@ export function createCallModel(deps: ActivityDeps, runTool: RunTool) {
   return async function callModel(step: StepRef): Promise<CallModelOutcome> {
     const beginning = await begin(deps, step);
     if (beginning.kind === 'aborted') return { kind: 'aborted' };
-    if (beginning.kind === 'settled') return proceed(step, beginning.state);
-    const state = await withAttemptScope(step, deps, (scope) =>
-      new ModelAttempt(deps, { uid: step.uid, ...beginning }, scope).run(conversations),
-    );
-    return state === 'aborted' ? { kind: 'aborted' } : proceed(step, state);
+    return withAttemptScope(step, deps, async (scope) => {
+      const state =
+        beginning.kind === 'settled'
+          ? beginning.state
+          : await new ModelAttempt(deps, { uid: step.uid, ...beginning }, scope).run(conversations);
+      return state === 'aborted' ? { kind: 'aborted' } : proceed(step, state);
+    });
   };
 
   /**
