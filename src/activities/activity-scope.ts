@@ -112,37 +112,34 @@ export function unexpectedFailure(error: unknown): unknown {
   }
 }
 
-/** Failures carry codes only: nothing that a user, a model or a provider wrote enters the engine. */
+/**
+ * Failures carry codes only: nothing that a user, a model or a provider wrote enters the engine, and no stack, which the
+ * engine would keep at each retry and which tells of this machine.
+ */
 export const activityFailures = {
-  superseded: () =>
-    ApplicationFailure.nonRetryable('The attempt was given up.', ACTIVITY_FAILURE.attemptSuperseded),
+  superseded: () => final('The attempt was given up.', ACTIVITY_FAILURE.attemptSuperseded),
   /** A later try was here before: the next try comes after it. */
   stale: () =>
-    ApplicationFailure.create({
-      message: 'A later try of this activity has been here.',
-      type: ACTIVITY_FAILURE.attemptSuperseded,
-      nextRetryDelay: 100,
-    }),
-  shutdown: () =>
-    ApplicationFailure.create({
-      message: 'The worker shuts down.',
-      type: ACTIVITY_FAILURE.workerShutdown,
-      nextRetryDelay: 100,
-    }),
+    retried('A later try of this activity has been here.', ACTIVITY_FAILURE.attemptSuperseded, 100),
+  shutdown: () => retried('The worker shuts down.', ACTIVITY_FAILURE.workerShutdown, 100),
   storeUnavailable: () =>
-    ApplicationFailure.create({
-      message: 'The session log does not answer.',
-      type: ACTIVITY_FAILURE.storeUnavailable,
-      nextRetryDelay: 1000,
-    }),
-  unexpected: (code: string) => ApplicationFailure.nonRetryable(code, code),
+    retried('The session log does not answer.', ACTIVITY_FAILURE.storeUnavailable, 1000),
+  unexpected: (code: string) => final(code, code),
   modelAttemptFailed: (code: string, delayMs: number) =>
-    ApplicationFailure.create({
-      message: code,
-      type: ACTIVITY_FAILURE.modelAttemptFailed,
-      nextRetryDelay: Math.max(1, delayMs),
-    }),
-  spendingLimitReached: (code: string) =>
-    ApplicationFailure.nonRetryable(code, ACTIVITY_FAILURE.spendingLimitReached),
-  modelCallFailed: (code: string) => ApplicationFailure.nonRetryable(code, ACTIVITY_FAILURE.modelCallFailed),
+    retried(code, ACTIVITY_FAILURE.modelAttemptFailed, Math.max(1, delayMs)),
+  spendingLimitReached: (code: string) => final(code, ACTIVITY_FAILURE.spendingLimitReached),
+  modelCallFailed: (code: string) => final(code, ACTIVITY_FAILURE.modelCallFailed),
 } as const;
+
+function final(message: string, type: string): ApplicationFailure {
+  return withoutStack(ApplicationFailure.nonRetryable(message, type));
+}
+
+function retried(message: string, type: string, nextRetryDelay: number): ApplicationFailure {
+  return withoutStack(ApplicationFailure.create({ message, type, nextRetryDelay }));
+}
+
+function withoutStack(failure: ApplicationFailure): ApplicationFailure {
+  failure.stack = '';
+  return failure;
+}

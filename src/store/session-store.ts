@@ -5,10 +5,8 @@
  * append which is decided by `admission.ts` and the activities.
  */
 import type { Chunk, Frame } from '../contract/chunks.js';
-import type { InputBlock } from '../contract/content.js';
 import type { EventType, NewEvent, SessionEvent } from '../contract/events.js';
 import type { TurnRun } from '../contract/agent-turn.js';
-import type { ToolResultCode } from '../contract/failures.js';
 import type { ItemId, RequestId, SessionId, SessionUid, Sha256 } from '../contract/ids.js';
 import type { SessionStatus } from '../contract/http.js';
 import type { SessionSettings } from '../contract/session.js';
@@ -16,6 +14,7 @@ import type { TurnEndReason } from '../contract/turn-end.js';
 import type { Usage } from '../contract/usage.js';
 import type { BlobBlock } from '../contract/content.js';
 import type { SessionState } from '../core/session-state.js';
+import type { CallResult } from '../core/turn-progress.js';
 
 /** The row of a session: its identity and the projection that lists are made from. */
 export interface SessionRecord {
@@ -70,14 +69,8 @@ export interface AttemptOwner {
 }
 
 /** A tool result that waits for its place in the order. */
-export interface StagedResult {
+export interface StagedResult extends CallResult {
   readonly index: number;
-  readonly content: readonly InputBlock[];
-  readonly isError: boolean;
-  readonly error?: { readonly name: string; readonly code: ToolResultCode };
-  readonly meta?: Readonly<Record<string, unknown>>;
-  readonly contexts: readonly (readonly InputBlock[])[];
-  readonly durationMs: number;
 }
 
 /** A claimed request id: what its first use was answered with. */
