@@ -6,6 +6,7 @@ const pool = 'forks' as const;
 export default defineConfig({
   test: {
     pool,
+    reporters: ['default', './test/support/closing-line-reporter.ts'],
     projects: [
       {
         test: {
