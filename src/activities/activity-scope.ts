@@ -46,9 +46,9 @@ export async function withAttemptScope<T>(
   };
   const onEngineCancel = (): void => {
     const details = context.cancellationDetails;
-    if (details?.workerShutdown === true) stop('shutdown');
-    else if (details === undefined || details.cancelRequested) stop('cancelled');
-    else stop('given-up');
+    // A shutdown, a pause, a reset: another attempt goes on. Where the engine has given this one up already, what it
+    // answers is ignored, and the store fences it.
+    stop(details === undefined || details.cancelRequested ? 'cancelled' : 'shutdown');
   };
   const engineSignal = context.cancellationSignal;
   if (engineSignal.aborted) onEngineCancel();

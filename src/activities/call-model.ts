@@ -75,7 +75,8 @@ async function begin(deps: ActivityDeps, step: StepRef): Promise<Beginning> {
   const owner = currentOwner(step);
   const beginOnce = async (transaction: LogTransaction): Promise<Beginning | undefined> => {
     const turn = transaction.state.openTurn;
-    if (turn?.number !== step.turn || turn.step?.number !== step.step) return undefined;
+    // The engine is behind the log: `advance` says where the turn stands.
+    if (turn?.number !== step.turn || turn.step?.number !== step.step) return { kind: 'aborted' };
     if (turn.cancel !== null) return { kind: 'aborted' };
     if (turn.step.message !== null) return { kind: 'settled', state: transaction.state };
     const grant = await transaction.openAttempt({ turn: step.turn, step: step.step }, owner);

@@ -26,6 +26,8 @@ export class FrameWriter {
   ) {}
 
   push(chunk: Chunk): void {
+    // After a refusal nothing more is stored: what came later would be shown joined over a gap.
+    if (this.#failure !== undefined) return;
     this.#pending.push(chunk);
     this.#running ??= this.#drain();
   }

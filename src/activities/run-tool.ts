@@ -67,7 +67,8 @@ async function begin(deps: ActivityDeps, ref: CallRef): Promise<Beginning> {
   const owner = currentOwner(ref);
   const beginOnce = async (transaction: LogTransaction): Promise<Beginning | undefined> => {
     const turn = transaction.state.openTurn;
-    if (turn?.number !== ref.turn || turn.step?.number !== ref.step) return undefined;
+    // The engine is behind the log: `advance` says where the turn stands.
+    if (turn?.number !== ref.turn || turn.step?.number !== ref.step) return { kind: 'staged' };
     const call = turn.step.calls[ref.index];
     // A cancelled turn starts nothing more: its end settles the call.
     if (call === undefined || call.resultSeq !== null || turn.cancel !== null) return { kind: 'staged' };

@@ -18,6 +18,8 @@ export interface ApiSettings {
   readonly bodyLimitBytes: number;
   /** Absolute folders in which sessions may have their workspace; null is any folder but system folders. */
   readonly workspaceRoots: readonly string[] | null;
+  /** Folders in which no session may choose its workspace: the home, whose databases hold every session. */
+  readonly closedFolders?: readonly string[];
   /** A session without a workspace of its own gets `<workspacesFolder>/<uid>`. */
   readonly workspacesFolder: string;
   /** Host names, without a port, that requests may be addressed to; null is any. */

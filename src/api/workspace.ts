@@ -30,7 +30,7 @@ const SYSTEM_TREES = [
 /** Folders that are too much as a whole, but whose parts may be somebody's own. A person's home is theirs to choose. */
 const SYSTEM_FOLDERS = new Set(['/', '/home', '/opt', '/run', '/var', '/Users', '/private']);
 
-type WorkspaceSettings = Pick<ApiSettings, 'workspaceRoots' | 'workspacesFolder'>;
+type WorkspaceSettings = Pick<ApiSettings, 'workspaceRoots' | 'workspacesFolder' | 'closedFolders'>;
 
 /**
  * The real path of the folder that a caller asks for.
@@ -49,8 +49,8 @@ export async function resolveWorkspace(asked: string, settings: WorkspaceSetting
   if (workspaceRoots !== null && !(await isInsideAny(folder, workspaceRoots))) {
     throw notAllowed('must be inside of the folders of server.workspaceRoots');
   }
-  if (await isInsideAny(folder, [settings.workspacesFolder])) {
-    throw notAllowed("must not be inside of Turnkeeper's own folder of workspaces");
+  if (await isInsideAny(folder, [settings.workspacesFolder, ...(settings.closedFolders ?? [])])) {
+    throw notAllowed("must not be inside of Turnkeeper's own folders");
   }
   return folder;
 }

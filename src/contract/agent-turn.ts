@@ -82,7 +82,7 @@ export interface PlannedCall {
   readonly mode: 'parallel' | 'exclusive';
 }
 
-/** `aborted`: a cancel reached the call; the log has it already. */
+/** `aborted`: a cancel reached the call, or the log is past it; the log has what there is to know. */
 export type CallModelOutcome =
   | {
       readonly kind: 'settled';

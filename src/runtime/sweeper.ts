@@ -41,15 +41,17 @@ export function startSweeper({ store, engine, clock, logger, isEngineUp }: Sweep
   let nudged = new Map<string, Nudged>();
   let running: Promise<void> | undefined;
 
-  const nudge = async ({ uid, turn, cancelRequested }: OpenTurnRecord): Promise<void> => {
+  const nudge = async ({ uid, turn, cancelRequested }: OpenTurnRecord): Promise<boolean> => {
     try {
       await engine.startTurn(uid, turn);
       if (cancelRequested) await engine.cancelTurn(uid, turn);
+      return true;
     } catch (error) {
       logger.warn(
         { err: error, uid, turn },
         'an open turn could not be told to the engine; it is tried again',
       );
+      return false;
     }
   };
 
@@ -66,8 +68,8 @@ export function startSweeper({ store, engine, clock, logger, isEngineUp }: Sweep
         next.set(key, same);
         continue;
       }
-      await nudge(record);
-      const pauseMs = Math.min(MAX_PAUSE_MS, (same?.pauseMs ?? INTERVAL_MS / 2) * 2);
+      const told = await nudge(record);
+      const pauseMs = told ? Math.min(MAX_PAUSE_MS, (same?.pauseMs ?? INTERVAL_MS / 2) * 2) : INTERVAL_MS / 2;
       next.set(key, { updatedAt: record.updatedAt, pauseMs, nextAt: now + pauseMs });
     }
     nudged = next;

@@ -212,6 +212,7 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
       bodyLimitBytes: configuration.server.bodyLimitBytes,
       workspaceRoots: configuration.server.workspaceRoots,
       workspacesFolder: join(home.folder, 'workspaces'),
+      closedFolders: [home.folder],
       allowedHosts: LOOPBACK_HOSTS,
     },
     readiness,

@@ -244,7 +244,7 @@ export interface SessionStore {
     ref: AttemptRef,
     frame: { readonly index: number; readonly chunks: readonly Chunk[] },
   ): Promise<number>;
-  /** Drops the frames of the turn's steps up to and with `step`. */
+  /** Drops the frames of the turn's steps up to and with `step`, and those of the turns before it. */
   dropFrames(uid: SessionUid, turn: number, step: number): Promise<void>;
 
   /** As in a transaction. @throws `StoreError` `SESSION_NOT_FOUND`. */

@@ -1,4 +1,5 @@
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { call, newSession, startApi, type ApiServer } from './api-server.js';
@@ -55,6 +56,15 @@ describe('a workspace that a caller asks for', () => {
     symlinkSync(real, join(api.workspace, 'link'));
     const session = await newSession(api, { workspace: join(api.workspace, 'link') });
     expect(session.workspace).toBe(real);
+  });
+
+  it('is refused in the home, which holds the logs of all sessions', async () => {
+    const folder = realpathSync(mkdtempSync(join(tmpdir(), 'turnkeeper-home-')));
+    api = await startApi({ settings: { closedFolders: [folder] } });
+    mkdirSync(join(folder, 'inside'));
+    for (const workspace of [folder, join(folder, 'inside')]) {
+      expect((await create(workspace)).body).toMatchObject({ code: 'WORKSPACE_NOT_ALLOWED' });
+    }
   });
 
   it("is refused where it is another session's own folder", async () => {

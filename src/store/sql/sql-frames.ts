@@ -109,13 +109,12 @@ export class SqlFrames {
     return row?.frame ?? 0;
   }
 
-  /** Drops the frames of the turn's steps up to and with `step`. */
+  /** Drops the frames of the turn's steps up to and with `step`, and what an earlier drop that was lost has left. */
   async drop(uid: SessionUid, turn: number, step: number): Promise<void> {
     await this.db
       .deleteFrom('frames')
       .where('session_uid', '=', uid)
-      .where('turn', '=', turn)
-      .where('step', '<=', step)
+      .where((eb) => eb.or([eb('turn', '<', turn), eb.and([eb('turn', '=', turn), eb('step', '<=', step)])]))
       .execute();
   }
 

@@ -101,10 +101,16 @@ function connect(path: string): Database.Database {
 }
 
 const CORRUPT = ['SQLITE_CORRUPT', 'SQLITE_NOTADB'];
+/** What passes, or what somebody can mend while the server waits. Anything else would only come again. */
+const AWAY = ['BUSY', 'LOCKED', 'FULL', 'IOERR', 'CANTOPEN', 'READONLY', 'NOMEM', 'PROTOCOL'].map(
+  (name) => `SQLITE_${name}`,
+);
 
 function translate(error: unknown): unknown {
   if (!(error instanceof Database.SqliteError)) return error;
-  const code = CORRUPT.some((prefix) => error.code.startsWith(prefix)) ? 'LOG_CORRUPT' : 'STORE_UNAVAILABLE';
+  const is = (prefix: string) => error.code.startsWith(prefix);
+  const code = CORRUPT.some(is) ? 'LOG_CORRUPT' : AWAY.some(is) ? 'STORE_UNAVAILABLE' : undefined;
+  if (code === undefined) return error;
   return new StoreError(code, `The session log's database failed: ${error.message} (${error.code}).`, {
     cause: error,
   });

@@ -60,6 +60,9 @@ describe('the frame writer', () => {
     const writer = new FrameWriter(store, UID, ATTEMPT, (error) => told.push(error));
     writer.push(text('a'));
     await expect(writer.flush()).rejects.toBe(refusal);
+    writer.push(text('b'));
+    await expect(writer.flush()).rejects.toBe(refusal);
     expect(told).toEqual([refusal]);
+    expect(store.frames).toHaveLength(1);
   });
 });
