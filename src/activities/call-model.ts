@@ -15,7 +15,7 @@ import type { SessionState } from '../core/session-state.js';
 import { BlockAssembler } from '../model/block-assembler.js';
 import { ModelFailure } from '../model/model-failure.js';
 import { retryDelay } from '../model/retry-delay.js';
-import { StoreError, type AttemptRef, type LogTransaction } from '../store/session-store.js';
+import { isFenced, StoreError, type AttemptRef, type LogTransaction } from '../store/session-store.js';
 import type { CallPlan } from '../tools/pipeline.js';
 import type { ActivityDeps } from './activity-deps.js';
 import { activityFailures, currentOwner, withAttemptScope, type AttemptScope } from './activity-scope.js';
@@ -322,10 +322,6 @@ class ModelAttempt {
   #now(): string {
     return new Date(this.deps.clock()).toISOString();
   }
-}
-
-function isFenced(error: unknown): boolean {
-  return error instanceof StoreError && error.code === 'ATTEMPT_FENCED';
 }
 
 function usageOf(

@@ -9,7 +9,7 @@ import { eventKeys } from '../contract/event-keys.js';
 import type { ToolChunk } from '../contract/chunks.js';
 import type { CallState, SessionState } from '../core/session-state.js';
 import { abandonedResult, callEvent, unknownOutcome, type CallResult } from '../core/turn-progress.js';
-import { StoreError, type AttemptRef, type LogTransaction } from '../store/session-store.js';
+import { isFenced, type AttemptRef, type LogTransaction } from '../store/session-store.js';
 import type { ToolContext } from '../tools/tool.js';
 import type { ActivityDeps } from './activity-deps.js';
 import { activityFailures, currentOwner, withAttemptScope, type AttemptScope } from './activity-scope.js';
@@ -272,8 +272,4 @@ function toolContext(
     saveBlob: (bytes, mediaType) => deps.store.saveBlob(ref.uid, bytes, mediaType),
     readBlob: async (sha256) => (await deps.store.readBlob(ref.uid, sha256))?.bytes,
   };
-}
-
-function isFenced(error: unknown): boolean {
-  return error instanceof StoreError && error.code === 'ATTEMPT_FENCED';
 }

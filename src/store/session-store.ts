@@ -290,3 +290,8 @@ export class StoreError extends Error {
     super(message, options);
   }
 }
+
+/** Whether the store refused a write because its attempt does not run any more. */
+export function isFenced(error: unknown): boolean {
+  return error instanceof StoreError && error.code === 'ATTEMPT_FENCED';
+}
