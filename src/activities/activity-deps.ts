@@ -1,12 +1,13 @@
 /** What the activities are made of; the composition root brings it. */
 import type { Logger } from 'pino';
 import type { Profile } from '../contract/configuration.js';
-import type { Clock, IdSource } from '../contract/ids.js';
+import type { Clock, IdSource, SessionUid } from '../contract/ids.js';
 import type { TurnEngine } from '../contract/turn-engine.js';
 import type { ModelCatalog } from '../model/model-catalog.js';
 import type { assemblePrompt } from '../prompt/assemble-prompt.js';
 import type { SessionStore } from '../store/session-store.js';
 import type { ExecutionProvider } from '../tools/execution-provider.js';
+import type { SessionJobs } from '../tools/jobs/session-jobs.js';
 import type { ToolPipeline } from '../tools/pipeline.js';
 import type { ToolRegistry } from '../tools/registry.js';
 
@@ -20,6 +21,8 @@ export interface ActivityDeps {
   readonly registry: ToolRegistry;
   readonly pipeline: ToolPipeline;
   readonly execution: ExecutionProvider;
+  /** The background commands of a session. */
+  readonly jobsOf: (uid: SessionUid) => SessionJobs;
   /** Ends the commands that an earlier attempt of a call left running. */
   readonly endLeftovers: (idempotencyKey: string) => Promise<void>;
   /** Starts the turn that the end of another one opened. */

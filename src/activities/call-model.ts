@@ -109,7 +109,7 @@ async function settledCalls(
 }> {
   const step = state.openTurn?.step;
   if (step?.message == null) throw new Error('The step has no message.');
-  const { policy, profile } = settingsInForce(state, deps.profiles);
+  const { policy, profile } = settingsInForce(state, deps);
   const plans: CallPlan[] = [];
   for (const call of step.calls) {
     const raw = await rawArguments(call, (sha256) => deps.store.readBlob(uid, sha256));

@@ -20,11 +20,14 @@ export interface StepRefusal {
 
 /** Prepares the step, or says why it cannot be taken. Pure given the state and the clock. */
 export function prepareStep(
-  deps: Pick<ActivityDeps, 'profiles' | 'models' | 'registry' | 'assemblePrompt' | 'platform' | 'clock'>,
+  deps: Pick<
+    ActivityDeps,
+    'profiles' | 'execution' | 'models' | 'registry' | 'assemblePrompt' | 'platform' | 'clock'
+  >,
   state: SessionState,
   timeZone: string | undefined,
 ): PreparedStep | StepRefusal {
-  const settings = settingsInForce(state, deps.profiles);
+  const settings = settingsInForce(state, deps);
   const model = deps.models.resolve(settings.provider, settings.model);
   const name = `${settings.provider}/${settings.model}`;
   if (model === undefined) {

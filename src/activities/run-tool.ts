@@ -143,7 +143,7 @@ interface Running {
 
 async function runAttempt(deps: ActivityDeps, running: Running, limitMs?: number): Promise<ToolRun> {
   const { ref, scope, beginning } = running;
-  const settings = settingsInForce(beginning.state, deps.profiles);
+  const settings = settingsInForce(beginning.state, deps);
   const frames = new FrameWriter(deps.store, ref.uid, beginning.ref, (error) => {
     if (isFenced(error)) scope.stop('given-up');
   });
@@ -262,6 +262,9 @@ function toolContext(
     workspace: settings.workspace,
     protectedPaths: deps.protectedPaths,
     execution: deps.execution,
+    sandbox: settings.sandbox,
+    jobs: deps.jobsOf(ref.uid),
+    answers: [],
     observedVersion: (path) => beginning.observed.get(path) ?? beginning.state.observedFiles[path],
     output: (stream, text) => {
       show({ type: 'tool-output', stream, text });

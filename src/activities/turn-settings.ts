@@ -3,6 +3,8 @@ import type { Profile } from '../contract/configuration.js';
 import type { PermissionMode, SessionLimits, SessionSettings, TurnLimits } from '../contract/session.js';
 import { chooseModel, usualModelOf } from '../core/model-choice.js';
 import type { PermissionPolicy } from '../core/permission.js';
+import type { CommandSandbox } from '../tools/execution-provider.js';
+import type { ActivityDeps } from './activity-deps.js';
 import type { SessionState } from '../core/session-state.js';
 import type { LimitReached } from '../core/spending.js';
 import { turnLimits } from '../core/turn-limits.js';
@@ -17,6 +19,8 @@ export interface TurnSettings {
   readonly model: string;
   readonly permission: PermissionMode;
   readonly policy: PermissionPolicy;
+  /** How commands are confined; null: not at all. */
+  readonly sandbox: CommandSandbox | null;
   readonly limits: TurnLimits;
   readonly sessionLimits: SessionLimits;
 }
@@ -28,13 +32,17 @@ export interface TurnSettings {
  * @throws Error where the log has no `session/created`. A profile that the configuration has lost is replaced by
  * `default`: a turn is not lost for it.
  */
-export function settingsInForce(state: SessionState, profiles: ReadonlyMap<string, Profile>): TurnSettings {
+export function settingsInForce(
+  state: SessionState,
+  { profiles, execution }: Pick<ActivityDeps, 'profiles' | 'execution'>,
+): TurnSettings {
   const settings: SessionSettings | null = state.openTurn?.settings ?? state.settings;
   const profile = profiles.get(settings?.profile ?? 'default') ?? profiles.get('default');
   if (settings === null || profile === undefined) throw new Error('The session has no settings.');
   const { provider, model } = chooseModel(profile, [settings, state.openTurn?.choice], (name) =>
     usualModelOf(name, [profile, profiles.get('default')], []),
   );
+  const sandboxed = execution.kind === 'sandbox' && profile.sandbox === 'auto';
   const permission = state.settings?.permission ?? profile.permission;
   return {
     profile,
@@ -42,21 +50,24 @@ export function settingsInForce(state: SessionState, profiles: ReadonlyMap<strin
     provider,
     model: model ?? '',
     permission,
-    policy: { mode: permission, rules: profile.rules, sandboxed: false },
+    policy: { mode: permission, rules: profile.rules, sandboxed },
+    sandbox:
+      sandboxed && permission !== 'full-access'
+        ? { writable: permission === 'workspace-write', network: false }
+        : null,
     limits: turnLimits(profile.limits, settings.limits),
     sessionLimits: profile.sessionLimits,
   };
 }
 
-interface LimitDeps {
-  readonly profiles: ReadonlyMap<string, Profile>;
+type LimitDeps = Pick<ActivityDeps, 'profiles' | 'execution'> & {
   readonly models: Pick<ModelCatalog, 'resolve'>;
-}
+};
 
 /** What the next call of the open turn is held against. */
-export function callLimits(state: SessionState, { profiles, models }: LimitDeps): CallLimits {
-  const { limits, sessionLimits, provider, model } = settingsInForce(state, profiles);
-  return { ...limits, session: sessionLimits, price: models.resolve(provider, model)?.model.price };
+export function callLimits(state: SessionState, deps: LimitDeps): CallLimits {
+  const { limits, sessionLimits, provider, model } = settingsInForce(state, deps);
+  return { ...limits, session: sessionLimits, price: deps.models.resolve(provider, model)?.model.price };
 }
 
 /** The limit on tokens or cost that leaves no room for another call; null where there is room. */

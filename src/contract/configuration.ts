@@ -81,7 +81,11 @@ export const profileEntrySchema = z.strictObject({
   tools: z.union([z.literal('*'), z.array(z.string())]).optional(),
   limits: turnLimitsSchema.partial().optional(),
   sessionLimits: sessionLimitsSchema.partial().optional(),
+  /** How long an approval or a question waits; null waits for ever. */
+  approvalExpiresMs: milliseconds.nullable().optional(),
   maxParallelToolCalls: ordinal.optional(),
+  /** `auto`: commands run in a sandbox where one works on the host; `off`: never, so that they ask. */
+  sandbox: z.enum(['auto', 'off']).optional(),
   instructions: z.string().optional(),
 });
 export type ProfileEntry = z.infer<typeof profileEntrySchema>;
@@ -99,7 +103,9 @@ export interface Profile {
   readonly limits: z.infer<typeof turnLimitsSchema>;
   /** Of a session's turns together. */
   readonly sessionLimits: z.infer<typeof sessionLimitsSchema>;
+  readonly approvalExpiresMs: number | null;
   readonly maxParallelToolCalls: number;
+  readonly sandbox: 'auto' | 'off';
   /** Text of the operator for the system prompt, after Turnkeeper's own sections. */
   readonly instructions: string;
 }
@@ -110,10 +116,24 @@ export const DEFAULT_PROFILE = {
   tools: '*',
   limits: { steps: 200, wallTimeMs: 3_600_000, tokens: null, costUsd: null },
   sessionLimits: { tokens: null, costUsd: null },
+  approvalExpiresMs: null,
   maxParallelToolCalls: 10,
+  sandbox: 'auto',
   instructions: '',
   parameters: {},
 } as const satisfies Omit<Profile, 'name' | 'provider' | 'model'>;
+
+/** A search service. Its key stays in the environment. */
+export const webSearchSchema = z.strictObject({
+  provider: z.enum(['brave']),
+  apiKeyEnv: z
+    .string()
+    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable')
+    .default('BRAVE_API_KEY'),
+  /** Default: the provider's own address. */
+  baseUrl: z.url({ protocol: /^https?$/ }).optional(),
+});
+export type WebSearchConfiguration = z.infer<typeof webSearchSchema>;
 
 export const configurationSchema = z.strictObject({
   server: z
@@ -150,5 +170,9 @@ export const configurationSchema = z.strictObject({
     .prefault({}),
   providers: z.record(z.string(), providerEntrySchema).default({}),
   profiles: z.record(z.string(), profileEntrySchema).default({}),
+  /** Modules with tools and hooks of the operator, by paths relative to the configuration file. */
+  extensions: z.array(z.string().min(1)).default([]),
+  /** Where `web_search` asks; null: the tool is not offered. */
+  webSearch: webSearchSchema.nullable().default(null),
 });
 export type Configuration = z.infer<typeof configurationSchema>;

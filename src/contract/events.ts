@@ -58,6 +58,8 @@ export const inboxItemSchema = z.strictObject({
   wakes: z.boolean(),
   provider: z.string().optional(),
   model: z.string().optional(),
+  /** Set where nobody can answer what the turn asks: its asks are closed at once instead of waiting. */
+  unattended: z.boolean().optional(),
 });
 export type InboxItem = z.infer<typeof inboxItemSchema>;
 
@@ -82,11 +84,31 @@ export const questionSchema = z.strictObject({
   options: z.array(z.string()).optional(),
   multiSelect: z.boolean().optional(),
 });
+export type Question = z.infer<typeof questionSchema>;
+
+/** What a person answered to one question: options that they chose, and words of their own. */
+export const answerSchema = z.strictObject({
+  id: z.string(),
+  selected: z.array(z.string()),
+  text: z.string().optional(),
+});
+export type Answer = z.infer<typeof answerSchema>;
+
+/** What a call would do, for the person who decides. */
+export const approvalPreviewSchema = z.strictObject({
+  kind: z.enum(['diff', 'command', 'text']),
+  text: z.string(),
+});
+export type ApprovalPreview = z.infer<typeof approvalPreviewSchema>;
+
+/** Globs over a call's arguments by their names, as in a rule of a profile. */
+export const argumentPatternSchema = z.record(z.string(), z.string());
 
 export const todoSchema = z.strictObject({
   content: z.string(),
   status: z.enum(['pending', 'in_progress', 'completed']),
 });
+export type Todo = z.infer<typeof todoSchema>;
 
 const rawArguments = z.union([z.string(), blobBlockSchema]);
 const callMode = z.enum(['parallel', 'exclusive']);
@@ -217,6 +239,7 @@ export const EVENT_SCHEMAS = {
     argumentsSha256: sha256Schema,
     reason: z.string(),
     expiresAt: timestamp.optional(),
+    preview: approvalPreviewSchema.optional(),
   }),
   'approval/decided': z.strictObject({
     approvalId: approvalIdSchema,
@@ -224,18 +247,20 @@ export const EVENT_SCHEMAS = {
     scope: z.enum(['once', 'session']).optional(),
     by: z.string(),
     note: z.string().optional(),
+    /** What runs in the place of what the model asked for. */
     arguments: z.record(z.string(), z.json()).optional(),
+    /** Which later calls an allow for the session covers; absent: those with the same arguments. */
+    match: argumentPatternSchema.optional(),
   }),
   'question/asked': z.strictObject({
     questionId: questionIdSchema,
     callId: callIdSchema,
     questions: z.array(questionSchema),
+    expiresAt: timestamp.optional(),
   }),
   'question/answered': z.strictObject({
     questionId: questionIdSchema,
-    answers: z
-      .array(z.strictObject({ id: z.string(), selected: z.array(z.string()), text: z.string().optional() }))
-      .nullable(),
+    answers: z.array(answerSchema).nullable(),
     by: z.string(),
     outcome: z.enum(['answered', 'withdrawn', 'expired']),
   }),

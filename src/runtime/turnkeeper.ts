@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { Client } from '@temporalio/client';
 import { pino, type Logger } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
+import type { ActivityDeps } from '../activities/activity-deps.js';
 import { createActivities } from '../activities/create-activities.js';
 import { settingsInForce } from '../activities/turn-settings.js';
 import { LOOPBACK_HOSTS } from '../api/app-deps.js';
@@ -146,8 +147,9 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
   const connection = await connectEngine(engine.address);
   teardown.add('engine connection', () => connection.close());
   const heartbeatMs = configuration.engine.heartbeatMs ?? (engine.embedded ? 3000 : 10_000);
+  const execution = createLocalExecutionProvider();
   const policyOf = async (uid: SessionUid): Promise<TurnPolicy> => {
-    const { limits, profile } = settingsInForce(await store.readState(uid), profiles);
+    const { limits, profile } = settingsInForce(await store.readState(uid), { profiles, execution });
     return {
       heartbeatMs,
       wallTimeMs: limits.wallTimeMs,
@@ -164,7 +166,7 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
     connection,
     namespace,
     hostId: home.hostId,
-    activities: activitiesOf(parts, turns, heartbeatMs),
+    activities: activitiesOf(parts, turns, { heartbeatMs, execution }),
   });
   teardown.add('workers', () => workers.stop());
   const sweeper = startSweeper({
@@ -244,7 +246,7 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
 function activitiesOf(
   { home, store, models, profiles, logger }: ServiceParts,
   engine: TurnEngine,
-  heartbeatMs: number,
+  { heartbeatMs, execution }: Pick<ActivityDeps, 'heartbeatMs' | 'execution'>,
 ) {
   const registry = createToolRegistry(BUILT_IN_TOOLS);
   return createActivities({
@@ -255,7 +257,10 @@ function activitiesOf(
     platform: `${process.platform} ${arch()}`,
     registry,
     pipeline: createToolPipeline({ registry, hooks: NO_HOOKS, clock: Date.now }),
-    execution: createLocalExecutionProvider(),
+    execution,
+    jobsOf: () => {
+      throw new Error('no jobs yet');
+    },
     endLeftovers: async (idempotencyKey) => {
       await killMarkedProcesses(idempotencyKey);
     },

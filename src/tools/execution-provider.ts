@@ -80,8 +80,17 @@ export interface SearchEnd {
   readonly problems: string;
 }
 
+/** What a confined command may do beside reading: a sandbox lets nothing else through. */
+export interface CommandSandbox {
+  /** Whether it may write in the workspace; anywhere else it may not. */
+  readonly writable: boolean;
+  readonly network: boolean;
+}
+
 export interface CommandRequest {
   readonly scope: PathScope;
+  /** Null runs the command as the worker itself. A provider that cannot confine refuses with `SANDBOX_UNAVAILABLE`. */
+  readonly sandbox: CommandSandbox | null;
   readonly command: string;
   /** The folder to run in; the workspace where it is absent. */
   readonly workdir: string | undefined;

@@ -6,11 +6,19 @@
  */
 import type { z } from 'zod';
 import type { InputBlock } from '../contract/content.js';
-import type { ToolEffect, toolResultMetaSchema } from '../contract/events.js';
+import type {
+  Answer,
+  ApprovalPreview,
+  Question,
+  Todo,
+  ToolEffect,
+  toolResultMetaSchema,
+} from '../contract/events.js';
 import type { ToolResultCode } from '../contract/failures.js';
 import type { Sha256 } from '../contract/ids.js';
 import type { PermissionClass } from '../core/permission.js';
-import type { ExecutionProvider } from './execution-provider.js';
+import type { CommandSandbox, ExecutionProvider } from './execution-provider.js';
+import type { SessionJobs } from './jobs/session-jobs.js';
 
 /** Whether a call may run beside others or is a barrier between them. */
 export type CallMode = 'parallel' | 'exclusive';
@@ -31,6 +39,17 @@ export interface Tool<A = unknown> {
   /** A `read` tool that ends within 1 s as a rule, so that it may run as a local activity. */
   readonly quick?: boolean;
   concurrency(args: A): CallMode;
+  /**
+   * Why this call is asked about whatever the permission mode, the rules and earlier grants say; undefined where it is
+   * not. A denial stays a denial.
+   */
+  escalation?(args: A): string | undefined;
+  /** The questions that a person answers before the body runs, which then finds the answers in its context. */
+  questions?(args: A): readonly Question[];
+  /** What the call would do, for the person who is asked about it. An error leaves the preview out. */
+  preview?(args: A, context: ToolContext): Promise<ApprovalPreview>;
+  /** The arguments by which "allow for the session" knows a call again; the others may differ. Default: all. */
+  readonly grantArguments?: readonly string[];
   /** How long the body may run, in milliseconds; {@link DEFAULT_TOOL_TIMEOUT_MS} where it is absent. */
   timeoutMs?(args: A): number;
   /**
@@ -53,6 +72,12 @@ export interface ToolContext {
   /** Real paths that no tool reads or writes, unless they hold the workspace: the home folder, `/proc`, `/sys`, `/dev`. */
   readonly protectedPaths: readonly string[];
   readonly execution: ExecutionProvider;
+  /** How commands are confined; null: not at all. */
+  readonly sandbox: CommandSandbox | null;
+  /** The background commands of this session. */
+  readonly jobs: SessionJobs;
+  /** What a person answered to the tool's questions; empty for a tool that asks none. */
+  readonly answers: readonly Answer[];
   /** The version of a file (by its real path) that the latest result of this session observed. */
   readonly observedVersion: (path: string) => string | undefined;
   /** Shows output while the call runs; the result that counts is what `execute` returns. */
@@ -76,6 +101,8 @@ export interface ToolFailure {
 export interface ToolOutput {
   readonly content: string | readonly InputBlock[];
   readonly meta?: ToolResultMeta;
+  /** The session's new list of things to do, in the place of the one before. */
+  readonly todos?: readonly Todo[];
   readonly isError?: boolean;
   readonly error?: ToolFailure;
 }

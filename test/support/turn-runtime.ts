@@ -142,6 +142,9 @@ export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<Tur
     registry,
     pipeline: createToolPipeline({ registry, hooks: NO_HOOKS, clock: Date.now }),
     execution: createLocalExecutionProvider(),
+    jobsOf: () => {
+      throw new Error('no jobs yet');
+    },
     endLeftovers: async (key) => {
       await killMarkedProcesses(key);
     },

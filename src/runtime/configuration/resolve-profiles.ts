@@ -146,7 +146,10 @@ function completed(
     tools: entry.tools ?? DEFAULT_PROFILE.tools,
     limits: turnLimits(DEFAULT_PROFILE.limits, entry.limits),
     sessionLimits: completedSessionLimits(entry.sessionLimits ?? {}),
+    approvalExpiresMs:
+      entry.approvalExpiresMs === undefined ? DEFAULT_PROFILE.approvalExpiresMs : entry.approvalExpiresMs,
     maxParallelToolCalls: entry.maxParallelToolCalls ?? DEFAULT_PROFILE.maxParallelToolCalls,
+    sandbox: entry.sandbox ?? DEFAULT_PROFILE.sandbox,
     instructions: entry.instructions ?? DEFAULT_PROFILE.instructions,
   };
 }

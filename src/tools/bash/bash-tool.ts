@@ -1,4 +1,4 @@
-/** The tool `bash`: one shell command in the workspace. */
+/** The tool `bash`: one shell command in the workspace, awaited or in the background, confined where a sandbox works. */
 import { z } from 'zod';
 import { assertNever } from '../../contract/failures.js';
 import type { CapturedStream, CommandEnding, CommandResult } from '../execution-provider.js';
@@ -8,6 +8,8 @@ import { pathParameter, scopeOf } from '../tool-paths.js';
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 const MAX_TIMEOUT_MS = 600_000;
+/** How long a background command runs where it names no time. */
+const MAX_JOB_MS = 86_400_000;
 /** Beyond the command's own timeout: time to end its processes and to keep its output. */
 const CLOSING_MS = 15_000;
 
@@ -24,35 +26,70 @@ const parameters = z.strictObject({
     .min(1)
     .max(MAX_TIMEOUT_MS)
     .optional()
-    .describe(`Default ${String(DEFAULT_TIMEOUT_MS)}, at most ${String(MAX_TIMEOUT_MS)}.`),
+    .describe(
+      `Default ${String(DEFAULT_TIMEOUT_MS)}, at most ${String(MAX_TIMEOUT_MS)}; in the background a day.`,
+    ),
   workdir: pathParameter('The folder to run in. Default: the workspace.').optional(),
+  run_in_background: z
+    .boolean()
+    .optional()
+    .describe('Start it and return its job id at once; job_output and job_kill go on from there.'),
+  sandbox_permissions: z
+    .enum(['default', 'escalated'])
+    .optional()
+    .describe(
+      'escalated: ask a person to let it run outside of the sandbox. Only for a command that failed because of it.',
+    ),
+  justification: z.string().optional().describe('For the person: why the command has to be escalated.'),
 });
+type Parameters = z.infer<typeof parameters>;
 
 export const bashTool = defineTool({
   name: 'bash',
   description:
     'Runs a shell command in a fresh bash; variables and the working folder do not last to the next call. Standard ' +
     'input is empty. The result has both outputs and ends with the exit code; of large output it has the beginning ' +
-    'and the end. Processes that the command leaves running are ended with it. To look at files use read, glob and grep.',
+    'and the end. Processes that the command leaves running are ended with it; what is to go on runs in the background. To look at files use read, glob and grep.',
   parameters,
   effect: 'effect',
   permission: 'shell',
   concurrency: () => 'exclusive',
   timeoutMs: ({ timeout_ms: timeoutMs = DEFAULT_TIMEOUT_MS }) => timeoutMs + CLOSING_MS,
-  execute: async ({ command, timeout_ms: timeoutMs = DEFAULT_TIMEOUT_MS, workdir }, context) => {
-    const result = await context.execution.runCommand({
+  grantArguments: ['command', 'workdir', 'run_in_background'],
+  escalation: (args) => (isEscalated(args) ? escalationReason(args) : undefined),
+  preview: ({ command }) => Promise.resolve({ kind: 'command', text: command }),
+  execute: async (args, context) => {
+    const { command, workdir, run_in_background: inBackground = false } = args;
+    const request = {
       scope: scopeOf(context),
       command,
       workdir,
-      timeoutMs,
+      sandbox: isEscalated(args) ? null : context.sandbox,
       idempotencyKey: context.idempotencyKey,
-      signal: context.signal,
-      output: context.output,
-      saveBlob: context.saveBlob,
-    });
-    return render(result, timeoutMs);
+    };
+    if (inBackground) {
+      const jobId = await context.jobs.start({ ...request, timeoutMs: args.timeout_ms ?? MAX_JOB_MS });
+      return {
+        content: `Started in the background as ${jobId}. job_output reads what it writes, job_kill ends it.`,
+      };
+    }
+    const timeoutMs = args.timeout_ms ?? DEFAULT_TIMEOUT_MS;
+    const { signal, output, saveBlob } = context;
+    return render(
+      await context.execution.runCommand({ ...request, timeoutMs, signal, output, saveBlob }),
+      timeoutMs,
+    );
   },
 });
+
+function isEscalated({ sandbox_permissions: permissions }: Parameters): boolean {
+  return permissions === 'escalated';
+}
+
+function escalationReason({ justification = '' }: Parameters): string {
+  const why = justification.trim() === '' ? 'It gives no reason.' : `It says why: ${justification.trim()}`;
+  return `The model asks to run this command outside of the sandbox. ${why}`;
+}
 
 function render({ ending, stdout, stderr, leftovers }: CommandResult, timeoutMs: number): ToolOutput {
   const parts = [renderStream(stdout)];

@@ -8,11 +8,15 @@ import type { PermissionPolicy } from '../../../src/core/permission.js';
 import { BUILT_IN_TOOLS } from '../../../src/tools/built-in-tools.js';
 import { NO_HOOKS, type ToolHooks } from '../../../src/tools/hooks.js';
 import { createLocalExecutionProvider } from '../../../src/tools/local/local-execution-provider.js';
+import type { SessionJobs } from '../../../src/tools/jobs/session-jobs.js';
 import { createToolPipeline, type ExecuteRequest, type ToolOutcome } from '../../../src/tools/pipeline.js';
 import { createToolRegistry } from '../../../src/tools/registry.js';
 import type { Tool, ToolContext } from '../../../src/tools/tool.js';
 
 export const FULL_ACCESS: PermissionPolicy = { mode: 'full-access', rules: [], sandboxed: false };
+
+const noJobs = () => Promise.reject(new Error('This fixture has no background commands.'));
+const NO_JOBS: SessionJobs = { start: noJobs, output: noJobs, kill: noJobs };
 
 export interface FixtureOptions {
   readonly tools?: readonly Tool[];
@@ -43,6 +47,9 @@ export async function createToolFixture({
     workspace,
     protectedPaths: ['/proc', '/sys', '/dev', ...(protectedPaths?.(folder) ?? [])],
     execution: createLocalExecutionProvider(),
+    sandbox: null,
+    jobs: NO_JOBS,
+    answers: [],
     observedVersion: (path) => observed.get(path),
     output: (stream, text) => outputs.push({ stream, text }),
     progress: () => {},
