@@ -7,8 +7,9 @@
 import type { AdvanceOutcome } from '../contract/agent-turn.js';
 import type { BlobBlock } from '../contract/content.js';
 import type { TurnEndReason } from '../contract/turn-end.js';
+import { withdrawAsks } from '../core/asks.js';
 import type { CallState, OpenTurn } from '../core/session-state.js';
-import { settleCalls, withdrawAsks } from '../core/settle-step.js';
+import { settleCalls } from '../core/settle-step.js';
 import { abandonedResult, stepEnd, turnEnd, type CallResult, type StepPlace } from '../core/turn-progress.js';
 import { textOfBlob } from '../store/large-content.js';
 import type { LogTransaction } from '../store/session-store.js';

@@ -50,7 +50,7 @@ export function settingsInForce(
     provider,
     model: model ?? '',
     permission,
-    policy: { mode: permission, rules: profile.rules, sandboxed },
+    policy: { mode: permission, rules: profile.rules, grants: state.grants, sandboxed },
     sandbox:
       sandboxed && permission !== 'full-access'
         ? { writable: permission === 'workspace-write', network: false }

@@ -12,6 +12,12 @@ export interface ModelDirectory {
   list(): readonly ModelResource[];
 }
 
+/** The tools of this deployment, as far as decisions about their calls need them. */
+export interface ToolDirectory {
+  /** What is wrong with arguments that a person puts in the place of the model's; undefined where nothing is. */
+  checkArguments(tool: string, args: unknown): string | undefined;
+}
+
 export interface ApiSettings {
   readonly version: string;
   /** The largest JSON body, in bytes. */
@@ -37,6 +43,7 @@ export interface AppDeps {
   readonly engine: TurnEngine;
   readonly profiles: ReadonlyMap<string, Profile>;
   readonly models: ModelDirectory;
+  readonly tools: ToolDirectory;
   readonly ids: IdSource;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -4,9 +4,9 @@
  * Everything here enters Temporal's history, so it holds ids, numbers and small enums only: nothing that a user, a model
  * or a provider wrote (DESIGN, principle 3).
  */
-import { defineQuery } from '@temporalio/workflow';
+import { defineQuery, defineSignal } from '@temporalio/workflow';
 import type { FinishReason } from './chunks.js';
-import type { SessionUid } from './ids.js';
+import type { ApprovalId, QuestionId, SessionUid } from './ids.js';
 
 /** The workflow type. */
 export const AGENT_TURN_WORKFLOW = 'agentTurn';
@@ -34,6 +34,8 @@ export interface AgentTurnInput {
   readonly turn: number;
   readonly policy: TurnPolicy;
   readonly completedStep?: number;
+  /** Milliseconds of the wall time that the runs before this one have used; set by continue-as-new only. */
+  readonly usedMs?: number;
 }
 
 /** The workflow run on whose behalf an activity acts; a later start takes a turn over from an earlier one. */
@@ -77,10 +79,20 @@ export type AdvanceOutcome =
   | { readonly kind: 'ended' }
   | { readonly kind: 'superseded' };
 
+/** What a person is asked: the right to run a call, or questions of the model. */
+export type AskRef =
+  | { readonly kind: 'approval'; readonly approvalId: ApprovalId }
+  | { readonly kind: 'question'; readonly questionId: QuestionId };
+
 /** How one call is to be run. */
 export interface PlannedCall {
   readonly mode: 'parallel' | 'exclusive';
+  /** Set where a person is asked first; `expiresAt` in milliseconds since the epoch. */
+  readonly asked?: { readonly id: ApprovalId | QuestionId; readonly expiresAt?: number };
 }
+
+/** `waiting`: the person who was asked has not answered, whatever the engine was told. */
+export type RunToolOutcome = 'settled' | 'waiting';
 
 /** `aborted`: a cancel reached the call, or the log is past it; the log has what there is to know. */
 export type CallModelOutcome =
@@ -98,8 +110,8 @@ export type CallModelOutcome =
 export interface TurnActivities {
   readonly advance: (input: AdvanceInput) => Promise<AdvanceOutcome>;
   readonly callModel: (input: StepRef) => Promise<CallModelOutcome>;
-  /** Stages the call's result. */
-  readonly runTool: (input: CallRef) => Promise<void>;
+  /** Stages the call's result, unless a person has yet to answer. */
+  readonly runTool: (input: CallRef) => Promise<RunToolOutcome>;
 }
 
 /** Failure types of activities, by which the workflow routes them. */
@@ -121,7 +133,11 @@ export const ACTIVITY_FAILURE = {
 /** What `getTurnStatus` answers: where the workflow is. The log says what happened. */
 export interface TurnStatus {
   readonly step: number;
-  readonly phase: 'advancing' | 'model' | 'tools' | 'ended';
+  readonly phase: 'advancing' | 'model' | 'tools' | 'waiting' | 'ended';
 }
+
+/** Nudges: the approval or the question stands answered in the log. An id that nothing waits for changes nothing. */
+export const decideApprovalSignal = defineSignal<[{ readonly approvalId: ApprovalId }]>('decideApproval');
+export const answerQuestionSignal = defineSignal<[{ readonly questionId: QuestionId }]>('answerQuestion');
 
 export const getTurnStatusQuery = defineQuery<TurnStatus>('getTurnStatus');

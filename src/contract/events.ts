@@ -101,6 +101,10 @@ export const approvalPreviewSchema = z.strictObject({
 });
 export type ApprovalPreview = z.infer<typeof approvalPreviewSchema>;
 
+export const approvalOutcomeSchema = z.enum(['allowed', 'denied', 'expired', 'withdrawn', 'unavailable']);
+export type ApprovalOutcome = z.infer<typeof approvalOutcomeSchema>;
+export const approvalScopeSchema = z.enum(['once', 'session']);
+
 /** Globs over a call's arguments by their names, as in a rule of a profile. */
 export const argumentPatternSchema = z.record(z.string(), z.string());
 
@@ -243,8 +247,8 @@ export const EVENT_SCHEMAS = {
   }),
   'approval/decided': z.strictObject({
     approvalId: approvalIdSchema,
-    outcome: z.enum(['allowed', 'denied', 'expired', 'withdrawn', 'unavailable']),
-    scope: z.enum(['once', 'session']).optional(),
+    outcome: approvalOutcomeSchema,
+    scope: approvalScopeSchema.optional(),
     by: z.string(),
     note: z.string().optional(),
     /** What runs in the place of what the model asked for. */

@@ -10,10 +10,17 @@ import type { PermissionMode } from '../contract/session.js';
 /** What a tool touches, by which the mode judges it. `none` is for tools that touch nothing outside of the session. */
 export type PermissionClass = 'read' | 'write' | 'shell' | 'network' | 'none';
 
+/** A call that a person allowed for the rest of the session: with these very arguments, or any that fit the globs. */
+export type PermissionGrant =
+  | { readonly tool: string; readonly arguments: Readonly<Record<string, unknown>> }
+  | { readonly tool: string; readonly match: Readonly<Record<string, string>> };
+
 /** What a session allows. `sandboxed` tells whether its commands run in a sandbox that holds them in the workspace. */
 export interface PermissionPolicy {
   readonly mode: PermissionMode;
   readonly rules: readonly PermissionRule[];
+  /** They answer what would be asked; a denial stays one. */
+  readonly grants: readonly PermissionGrant[];
   readonly sandboxed: boolean;
 }
 
@@ -65,12 +72,49 @@ export function matchesPattern(pattern: string, text: string): boolean {
 }
 
 function matchesRule(rule: PermissionRule, subject: PermissionSubject): boolean {
-  if (!matchesPattern(rule.tool, subject.tool)) return false;
-  return Object.entries(rule.match ?? {}).every(([name, pattern]) => {
-    if (!Object.hasOwn(subject.arguments, name)) return false;
-    const value = subject.arguments[name];
+  return matchesPattern(rule.tool, subject.tool) && matchesArguments(rule.match ?? {}, subject.arguments);
+}
+
+function matchesArguments(
+  patterns: Readonly<Record<string, string>>,
+  args: PermissionSubject['arguments'],
+): boolean {
+  return Object.entries(patterns).every(([name, pattern]) => {
+    if (!Object.hasOwn(args, name)) return false;
+    const value = args[name];
     return matchesPattern(pattern, typeof value === 'string' ? value : JSON.stringify(value));
   });
+}
+
+/**
+ * Whether a grant of the session covers the call.
+ *
+ * @param identity the arguments by which a grant knows a call again; the others may differ. Default: all.
+ */
+export function isGranted(
+  grants: readonly PermissionGrant[],
+  subject: Pick<PermissionSubject, 'tool' | 'arguments'>,
+  identity?: readonly string[],
+): boolean {
+  return grants.some((grant) => {
+    if (grant.tool !== subject.tool) return false;
+    if ('match' in grant) return matchesArguments(grant.match, subject.arguments);
+    const names = identity ?? [
+      ...new Set([...Object.keys(grant.arguments), ...Object.keys(subject.arguments)]),
+    ];
+    return names.every((name) => canonical(grant.arguments[name]) === canonical(subject.arguments[name]));
+  });
+}
+
+/** The same text for values that differ in the order of their keys alone. */
+function canonical(value: unknown): string {
+  return (
+    JSON.stringify(value, (_key, inner: unknown) =>
+      typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+        ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+        : inner,
+    ) ?? ''
+  );
 }
 
 function ruleReason(rule: PermissionRule, tool: string): string {

@@ -7,7 +7,8 @@ import type { BlobBlock } from '../contract/content.js';
 import { eventKeys } from '../contract/event-keys.js';
 import type { NewEvent } from '../contract/events.js';
 import type { SessionState } from './session-state.js';
-import { settleCalls, withdrawAsks, type Settlement } from './settle-step.js';
+import { withdrawAsks } from './asks.js';
+import { settleCalls, type Settlement } from './settle-step.js';
 import { abandonedResult, abortReason, stepEnd, turnEnd } from './turn-progress.js';
 
 export interface Repair extends Pick<Settlement, 'planOf' | 'ids'> {

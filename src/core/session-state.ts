@@ -6,12 +6,32 @@
  */
 import type { FinishReason } from '../contract/chunks.js';
 import type { BlobBlock } from '../contract/content.js';
-import { type EventData, type EventOf, type SessionEvent } from '../contract/events.js';
+import type { EventData, EventOf, Question, SessionEvent } from '../contract/events.js';
 import type { ApprovalId, CallId, QuestionId, RequestId } from '../contract/ids.js';
+import { parseArgumentsObject } from './arguments-object.js';
+import type { PermissionGrant } from './permission.js';
 import type { SessionStatus } from '../contract/http.js';
 import type { SessionSettings } from '../contract/session.js';
 import { addUsage, totalTokens, ZERO_USAGE, type Usage } from '../contract/usage.js';
 import { EMPTY_INBOX, evolveInbox, inboxWakes, type Inbox } from './inbox.js';
+
+/** What a person was asked about a call, and how it was closed; null while it is open. */
+export type CallAsk =
+  | {
+      readonly kind: 'approval';
+      readonly approvalId: ApprovalId;
+      /** What would run: the model's arguments, or what a hook made of them. */
+      readonly arguments: string | BlobBlock;
+      readonly expiresAt: string | null;
+      readonly decision: EventData<'approval/decided'> | null;
+    }
+  | {
+      readonly kind: 'question';
+      readonly questionId: QuestionId;
+      readonly questions: readonly Question[];
+      readonly expiresAt: string | null;
+      readonly answer: EventData<'question/answered'> | null;
+    };
 
 /** One call of the open step's message. A seq is null until that event stands in the log. */
 export interface CallState {
@@ -19,6 +39,8 @@ export interface CallState {
   readonly callId: CallId;
   readonly name: string;
   readonly arguments: string | BlobBlock;
+  /** What a person was asked about the call; null where nobody was. */
+  readonly ask: CallAsk | null;
   readonly callSeq: number | null;
   /** The attempts that have a receipt (`tool/started`), in their order. */
   readonly startedAttempts: readonly number[];
@@ -45,6 +67,10 @@ export interface OpenTurn {
   /** False from admission until the first `advance` has entered it. */
   readonly started: boolean;
   readonly startedAt: string;
+  /** Since when the turn waits for a person; null while it does not. */
+  readonly waitingSince: string | null;
+  /** How long it has waited before, which its limit of time leaves out. */
+  readonly waitedMs: number;
   readonly requestIds: readonly RequestId[];
   readonly cancel: EventData<'turn/cancel-requested'> | null;
   readonly steps: number;
@@ -56,6 +82,8 @@ export interface OpenTurn {
   readonly settings: SessionSettings | null;
   /** What the turn's prompt chose beyond the session's settings. */
   readonly choice: { readonly provider?: string | undefined; readonly model?: string | undefined };
+  /** Nobody can answer what the turn asks. */
+  readonly unattended: boolean;
 }
 
 export interface PendingApproval {
@@ -84,6 +112,8 @@ export interface SessionState {
   readonly contextWindow: number | null;
   readonly approvals: readonly PendingApproval[];
   readonly questions: readonly QuestionId[];
+  /** What was allowed for the whole session. */
+  readonly grants: readonly PermissionGrant[];
   /** Versions of files by path, as results of this session observed them last. */
   readonly observedFiles: Readonly<Record<string, string>>;
 }
@@ -104,6 +134,7 @@ export const INITIAL_STATE: SessionState = Object.freeze({
   contextWindow: null,
   approvals: [],
   questions: [],
+  grants: [],
   observedFiles: {},
 });
 
@@ -112,6 +143,8 @@ function newTurn(number: number, at: string): OpenTurn {
     number,
     started: false,
     startedAt: at,
+    waitingSince: null,
+    waitedMs: 0,
     requestIds: [],
     cancel: null,
     steps: 0,
@@ -120,6 +153,7 @@ function newTurn(number: number, at: string): OpenTurn {
     step: null,
     settings: null,
     choice: {},
+    unattended: false,
   };
 }
 
@@ -242,22 +276,95 @@ function change(state: SessionState, event: SessionEvent): Partial<SessionState>
     case 'tool/result':
       return toolResult(state, event);
     case 'approval/asked':
-      return {
-        approvals: [...state.approvals, { approvalId: event.data.approvalId, callId: event.data.callId }],
-      };
     case 'approval/decided':
-      return {
-        approvals: state.approvals.filter(({ approvalId }) => approvalId !== event.data.approvalId),
-      };
     case 'question/asked':
-      return { questions: [...state.questions, event.data.questionId] };
-    case 'question/answered':
-      return { questions: state.questions.filter((id) => id !== event.data.questionId) };
+    case 'question/answered': {
+      const after = askChange(state, event);
+      return { ...after, ...waited({ ...state, ...after }, event.at) };
+    }
     case 'session/forked':
     case 'session/repaired':
     case 'todo/write':
       return {};
   }
+}
+
+type AskEvent = EventOf<'approval/asked' | 'approval/decided' | 'question/asked' | 'question/answered'>;
+
+function askChange(state: SessionState, event: AskEvent): Partial<SessionState> {
+  switch (event.type) {
+    case 'approval/asked': {
+      const { approvalId, callId, arguments: args, expiresAt = null } = event.data;
+      const ask: CallAsk = { kind: 'approval', approvalId, arguments: args, expiresAt, decision: null };
+      return {
+        ...inCall(state, callId, (call) => ({ ...call, ask })),
+        approvals: [...state.approvals, { approvalId, callId }],
+      };
+    }
+    case 'approval/decided': {
+      const { approvalId } = event.data;
+      const pending = state.approvals.find((approval) => approval.approvalId === approvalId);
+      const call = state.openTurn?.step?.calls.find(({ callId }) => callId === pending?.callId);
+      const grant = call === undefined ? undefined : grantOf(call, event.data);
+      return {
+        ...(call?.ask?.kind === 'approval'
+          ? inCall(state, call.callId, () => ({
+              ...call,
+              ask: { ...call.ask, decision: event.data } as CallAsk,
+            }))
+          : {}),
+        approvals: state.approvals.filter((approval) => approval.approvalId !== approvalId),
+        ...(grant === undefined ? {} : { grants: [...state.grants, grant] }),
+      };
+    }
+    case 'question/asked': {
+      const { questionId, callId, questions, expiresAt = null } = event.data;
+      const ask: CallAsk = { kind: 'question', questionId, questions, expiresAt, answer: null };
+      return {
+        ...inCall(state, callId, (call) => ({ ...call, ask })),
+        questions: [...state.questions, questionId],
+      };
+    }
+    case 'question/answered': {
+      const { questionId } = event.data;
+      const call = state.openTurn?.step?.calls.find(
+        ({ ask }) => ask?.kind === 'question' && ask.questionId === questionId,
+      );
+      return {
+        ...(call?.ask?.kind === 'question'
+          ? inCall(state, call.callId, () => ({
+              ...call,
+              ask: { ...call.ask, answer: event.data } as CallAsk,
+            }))
+          : {}),
+        questions: state.questions.filter((id) => id !== questionId),
+      };
+    }
+  }
+}
+
+/** What the decision allows for the whole session: a pattern, or these very arguments where they are known. */
+function grantOf(
+  { name, ask }: CallState,
+  decision: EventData<'approval/decided'>,
+): PermissionGrant | undefined {
+  if (decision.outcome !== 'allowed' || decision.scope !== 'session') return undefined;
+  if (decision.match !== undefined) return { tool: name, match: decision.match };
+  if (decision.arguments !== undefined) return { tool: name, arguments: decision.arguments };
+  const raw = ask?.kind === 'approval' ? ask.arguments : undefined;
+  const parsed = typeof raw === 'string' ? parseArgumentsObject(raw) : undefined;
+  return parsed === undefined ? undefined : { tool: name, arguments: parsed };
+}
+
+/** A turn waits while anything that it asked is open. */
+function waited(state: SessionState, at: string): Partial<SessionState> {
+  const waits = state.approvals.length + state.questions.length > 0;
+  return inTurn(state, (turn) => {
+    if (waits) return { ...turn, waitingSince: turn.waitingSince ?? at };
+    const since = turn.waitingSince;
+    const waitedMs = turn.waitedMs + (since === null ? 0 : Math.max(0, Date.parse(at) - Date.parse(since)));
+    return { ...turn, waitingSince: null, waitedMs };
+  });
 }
 
 /** Without the keys whose value is undefined: a change that leaves a setting out does not clear it. */
@@ -296,12 +403,17 @@ function spliced(state: SessionState, event: EventOf<'agent/inbox/spliced'>): Pa
   const inbox = evolveInbox(state.inbox, event);
   if (event.data.outcome === 'claimed') {
     const claimed = new Set(event.data.removed);
-    const chosen = [...state.inbox.nextStep, ...state.inbox.nextTurn].findLast(
-      (entry) => claimed.has(entry.itemId) && (entry.provider !== undefined || entry.model !== undefined),
+    const taken = [...state.inbox.nextStep, ...state.inbox.nextTurn].filter(({ itemId }) =>
+      claimed.has(itemId),
     );
-    if (chosen === undefined) return { inbox };
-    const choice = { provider: chosen.provider, model: chosen.model };
-    return { inbox, ...inTurn(state, (turn) => ({ ...turn, choice })) };
+    const chosen = taken.findLast(({ provider, model }) => provider !== undefined || model !== undefined);
+    const unattended = taken.some((entry) => entry.unattended === true);
+    if (chosen === undefined && !unattended) return { inbox };
+    const choice = chosen === undefined ? {} : { choice: { provider: chosen.provider, model: chosen.model } };
+    return {
+      inbox,
+      ...inTurn(state, (turn) => ({ ...turn, ...choice, unattended: turn.unattended || unattended })),
+    };
   }
   // Admission opens a turn by the same event that stores the prompt, so the log alone says which turn is due.
   const wakes = event.data.inserted?.some((item) => item.wakes) === true;
@@ -319,6 +431,7 @@ function assistantMessage(state: SessionState, event: EventOf<'assistant/message
       callId: block.callId,
       name: block.name,
       arguments: block.arguments,
+      ask: null,
       callSeq: null,
       startedAttempts: [],
       resultSeq: null,

@@ -1,10 +1,8 @@
 /**
- * What a step leaves behind when its turn ends before it: each call with its `tool/call` and its result, and nobody
- * waiting for an answer any more.
+ * What a step leaves behind when its turn ends before it: each call with its `tool/call` and its result.
  *
  * Pure decisions over the state, for whoever ends a turn early. That the turn ends, and why, is decided elsewhere.
  */
-import { eventKeys } from '../contract/event-keys.js';
 import type { EventData, NewEvent } from '../contract/events.js';
 import type { IdSource } from '../contract/ids.js';
 import type { CallState, SessionState } from './session-state.js';
@@ -36,27 +34,4 @@ export function settleCalls(state: SessionState, place: StepPlace, how: Settleme
     how.ids,
   );
   return [...announced, ...results];
-}
-
-/** Withdraws all approvals and questions that are open. */
-export function withdrawAsks(state: SessionState): NewEvent[] {
-  const turn = state.openTurn;
-  const at = {
-    ...(turn === null ? {} : { turn: turn.number }),
-    ...(turn?.step == null ? {} : { step: turn.step.number }),
-  };
-  return [
-    ...state.approvals.map(({ approvalId }): NewEvent => ({
-      type: 'approval/decided',
-      key: eventKeys.approvalDecided(approvalId),
-      ...at,
-      data: { approvalId, outcome: 'withdrawn', by: 'turnkeeper' },
-    })),
-    ...state.questions.map((questionId): NewEvent => ({
-      type: 'question/answered',
-      key: eventKeys.questionAnswered(questionId),
-      ...at,
-      data: { questionId, answers: null, by: 'turnkeeper', outcome: 'withdrawn' },
-    })),
-  ];
 }

@@ -3,9 +3,11 @@
  *
  * Owns how a turn's workflow is named and started. Facts are not carried: who is told reads them from the log.
  */
-import { WorkflowNotFoundError, type Client } from '@temporalio/client';
+import { WorkflowNotFoundError, type Client, type WorkflowHandle } from '@temporalio/client';
 import {
   AGENT_TURN_WORKFLOW,
+  answerQuestionSignal,
+  decideApprovalSignal,
   TURN_TASK_QUEUE,
   type AgentTurnInput,
   type TurnPolicy,
@@ -45,13 +47,25 @@ export function createTemporalTurnEngine(options: TemporalTurnEngineOptions): Tu
         memo: { sessionUid: uid, turn },
       });
     },
-    cancelTurn: async (uid, turn) => {
-      try {
-        await client.workflow.getHandle(turnWorkflowId(deployment, uid, turn)).cancel();
-      } catch (error) {
-        // It is over, or not started yet: then its first activity finds the cancel in the log.
-        if (!(error instanceof WorkflowNotFoundError)) throw error;
-      }
-    },
+    tellDecision: (uid, turn, ask) =>
+      tell(uid, turn, (handle) =>
+        ask.kind === 'approval'
+          ? handle.signal(decideApprovalSignal, { approvalId: ask.approvalId })
+          : handle.signal(answerQuestionSignal, { questionId: ask.questionId }),
+      ),
+    cancelTurn: (uid, turn) => tell(uid, turn, (handle) => handle.cancel()),
   };
+
+  /** A workflow that is over, or not started yet, is left alone: the first activity of its next run reads the log. */
+  async function tell(
+    uid: SessionUid,
+    turn: number,
+    what: (handle: WorkflowHandle) => Promise<unknown>,
+  ): Promise<void> {
+    try {
+      await what(client.workflow.getHandle(turnWorkflowId(deployment, uid, turn)));
+    } catch (error) {
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
+    }
+  }
 }

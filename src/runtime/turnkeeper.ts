@@ -27,6 +27,7 @@ import { BUILT_IN_TOOLS } from '../tools/built-in-tools.js';
 import { NO_HOOKS } from '../tools/hooks.js';
 import { createLocalExecutionProvider } from '../tools/local/local-execution-provider.js';
 import { killMarkedProcesses } from '../tools/local/process-tree.js';
+import { checkArguments } from '../tools/call-arguments.js';
 import { createToolPipeline } from '../tools/pipeline.js';
 import { createToolRegistry } from '../tools/registry.js';
 import { loadConfiguration } from './configuration/load-configuration.js';
@@ -147,6 +148,7 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
   const connection = await connectEngine(engine.address);
   teardown.add('engine connection', () => connection.close());
   const heartbeatMs = configuration.engine.heartbeatMs ?? (engine.embedded ? 3000 : 10_000);
+  const registry = createToolRegistry(BUILT_IN_TOOLS);
   const execution = createLocalExecutionProvider();
   const policyOf = async (uid: SessionUid): Promise<TurnPolicy> => {
     const { limits, profile } = settingsInForce(await store.readState(uid), { profiles, execution });
@@ -166,7 +168,7 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
     connection,
     namespace,
     hostId: home.hostId,
-    activities: activitiesOf(parts, turns, { heartbeatMs, execution }),
+    activities: activitiesOf(parts, turns, { heartbeatMs, execution, registry }),
   });
   teardown.add('workers', () => workers.stop());
   const sweeper = startSweeper({
@@ -205,6 +207,14 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
     models: {
       has: (provider, model) => models.resolve(provider, model) !== undefined,
       list: () => models.list(),
+    },
+    tools: {
+      checkArguments: (name, args) => {
+        const tool = registry.get(name);
+        if (tool === undefined) return `There is no tool named "${name}" any more.`;
+        const checked = checkArguments(tool, args);
+        return checked.ok ? undefined : checked.message;
+      },
     },
     ids: { uuid: uuidv7 },
     clock: Date.now,
@@ -246,18 +256,17 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
 function activitiesOf(
   { home, store, models, profiles, logger }: ServiceParts,
   engine: TurnEngine,
-  { heartbeatMs, execution }: Pick<ActivityDeps, 'heartbeatMs' | 'execution'>,
+  { registry, ...own }: Pick<ActivityDeps, 'heartbeatMs' | 'execution' | 'registry'>,
 ) {
-  const registry = createToolRegistry(BUILT_IN_TOOLS);
   return createActivities({
     store,
     profiles,
     models,
     assemblePrompt,
     platform: `${process.platform} ${arch()}`,
+    ...own,
     registry,
     pipeline: createToolPipeline({ registry, hooks: NO_HOOKS, clock: Date.now }),
-    execution,
     jobsOf: () => {
       throw new Error('no jobs yet');
     },
@@ -271,6 +280,5 @@ function activitiesOf(
     logger,
     hostId: home.hostId,
     protectedPaths: [realpathSync(home.folder), '/proc', '/sys', '/dev'],
-    heartbeatMs,
   });
 }

@@ -7,7 +7,15 @@
 import type { Chunk, Frame } from '../contract/chunks.js';
 import type { EventType, NewEvent, SessionEvent } from '../contract/events.js';
 import type { TurnRun } from '../contract/agent-turn.js';
-import type { ItemId, RequestId, SessionId, SessionUid, Sha256 } from '../contract/ids.js';
+import type {
+  ApprovalId,
+  ItemId,
+  QuestionId,
+  RequestId,
+  SessionId,
+  SessionUid,
+  Sha256,
+} from '../contract/ids.js';
 import type { SessionStatus } from '../contract/http.js';
 import type { SessionSettings } from '../contract/session.js';
 import type { TurnEndReason } from '../contract/turn-end.js';
@@ -51,6 +59,30 @@ export interface OpenTurnRecord {
   readonly turn: number;
   readonly updatedAt: string;
   readonly cancelRequested: boolean;
+}
+
+/** The row of an approval or a question; what is asked and how it was answered stands in the events. */
+export interface AskRecord {
+  readonly id: ApprovalId | QuestionId;
+  readonly kind: 'approval' | 'question';
+  readonly uid: SessionUid;
+  readonly sessionId: SessionId;
+  readonly turn: number;
+  readonly step: number;
+  readonly askedSeq: number;
+  /** The event that closed it; null while it is open. */
+  readonly closedSeq: number | null;
+}
+
+export interface AskQuery {
+  readonly tenant: string;
+  readonly kind: AskRecord['kind'];
+  readonly limit: number;
+  /** The id of the last one of the page before. */
+  readonly before?: string;
+  readonly uid?: SessionUid;
+  /** Default: both. */
+  readonly status?: 'open' | 'closed';
 }
 
 /** One attempt at a model call (`call` absent) or at a tool call. */
@@ -233,6 +265,10 @@ export interface SessionStore {
   ): Promise<readonly TurnRecord[]>;
   /** The open turns whose session's log has not grown since `quietSince` (ISO 8601). */
   openTurns(quietSince: string): Promise<readonly OpenTurnRecord[]>;
+
+  findAsk(tenant: string, id: ApprovalId | QuestionId): Promise<AskRecord | undefined>;
+  /** Newest first. */
+  listAsks(query: AskQuery): Promise<readonly AskRecord[]>;
 
   /**
    * Stores chunks of a running attempt as one frame and notifies. Returns the frame's number.

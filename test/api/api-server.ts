@@ -15,7 +15,7 @@ import type { SessionStore } from '../../src/store/session-store.js';
 import { openSqliteStore } from '../../src/store/sqlite/open.js';
 
 export interface Nudge {
-  readonly kind: 'start' | 'cancel';
+  readonly kind: 'start' | 'decision' | 'cancel';
   readonly uid: SessionUid;
   readonly turn: number;
 }
@@ -68,7 +68,7 @@ export async function startApi(
   const models = [MODEL, { ...MODEL, model: 'large' }, { ...MODEL, provider: 'other', model: 'small' }];
   const app = createApp({
     store,
-    engine: { startTurn: record('start'), cancelTurn: record('cancel') },
+    engine: { startTurn: record('start'), tellDecision: record('decision'), cancelTurn: record('cancel') },
     profiles: new Map([
       ['default', profile],
       ['careful', { ...profile, name: 'careful', permission: 'read-only' }],
@@ -77,6 +77,7 @@ export async function startApi(
       has: (provider, model) => models.some((entry) => entry.provider === provider && entry.model === model),
       list: () => models,
     },
+    tools: { checkArguments: () => undefined },
     ids: { uuid: uuidv7 },
     clock: Date.now,
     logger: pino({ level: 'silent' }),

@@ -33,7 +33,8 @@ import {
   type OpenTurn,
   type SessionState,
 } from '../../src/core/session-state.js';
-import { settleCalls, withdrawAsks } from '../../src/core/settle-step.js';
+import { withdrawAsks } from '../../src/core/asks.js';
+import { settleCalls } from '../../src/core/settle-step.js';
 import {
   abandonedResult,
   callEvent,

@@ -21,6 +21,7 @@ export async function serveTurnApi(runtime: TurnRuntime): Promise<TurnApi> {
     store,
     engine,
     profiles,
+    tools: { checkArguments: () => undefined },
     models: {
       has: (provider, model) => models.resolve(provider, model) !== undefined,
       list: () => models.list(),

@@ -99,6 +99,32 @@ const LOG_MIGRATIONS: Record<string, Migration> = {
         .execute();
     },
   },
+  '0002-approvals': {
+    async up(db) {
+      await db.schema
+        .createTable('approvals')
+        .addColumn('id', 'text', (column) => column.notNull())
+        .addColumn('kind', 'text', (column) => column.notNull())
+        .addColumn('session_uid', 'text', (column) => column.notNull())
+        .addColumn('tenant', 'text', (column) => column.notNull())
+        .addColumn('turn', 'integer', (column) => column.notNull())
+        .addColumn('step', 'integer', (column) => column.notNull())
+        .addColumn('asked_seq', 'integer', (column) => column.notNull())
+        .addColumn('closed_seq', 'integer')
+        .addPrimaryKeyConstraint('approvals_by_id', ['id', 'session_uid'])
+        .execute();
+      await db.schema
+        .createIndex('approvals_of_session')
+        .on('approvals')
+        .columns(['session_uid', 'id'])
+        .execute();
+      await db.schema
+        .createIndex('approvals_of_tenant')
+        .on('approvals')
+        .columns(['tenant', 'kind', 'id'])
+        .execute();
+    },
+  },
 };
 
 const FRAME_MIGRATIONS: Record<string, Migration> = {

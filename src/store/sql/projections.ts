@@ -5,7 +5,7 @@
  */
 import type { Transaction } from 'kysely';
 import type { SessionEvent } from '../../contract/events.js';
-import type { ItemId, RequestId, SessionUid } from '../../contract/ids.js';
+import type { ApprovalId, ItemId, QuestionId, RequestId, SessionUid } from '../../contract/ids.js';
 import type { Inbox } from '../../core/inbox.js';
 import { sessionStatus, type OpenTurn, type SessionState } from '../../core/session-state.js';
 import { chunked } from './chunked.js';
@@ -22,6 +22,7 @@ export interface LogChange {
 
 interface Place {
   readonly uid: SessionUid;
+  readonly tenant: string;
   /** The time of the transaction. */
   readonly at: string;
 }
@@ -46,6 +47,8 @@ export async function projectChange(
   for (const turn of opened) await turnOpened(db, place, turn);
   for (const event of added) {
     const { turn, step } = event;
+    const ask = askOf(event);
+    if (ask !== undefined) await projectAsk(db, place, ask);
     if (turn === undefined) continue;
     if (event.type === 'agent/inbox/spliced' && event.data.outcome === 'claimed') {
       const taken = requestsOf(event.data.removed ?? [], before, added);
@@ -59,6 +62,66 @@ export async function projectChange(
     }
     if (event.type === 'step/end' && step !== undefined) await stepEnded(db, place.uid, turn, step);
   }
+}
+
+interface Ask {
+  readonly id: ApprovalId | QuestionId;
+  readonly kind: 'approval' | 'question';
+  readonly event: SessionEvent;
+  readonly opens: boolean;
+}
+
+/** The approval or question that the event opens or closes. */
+function askOf(event: SessionEvent): Ask | undefined {
+  switch (event.type) {
+    case 'approval/asked':
+    case 'approval/decided':
+      return {
+        id: event.data.approvalId,
+        kind: 'approval',
+        event,
+        opens: event.type === 'approval/asked',
+      };
+    case 'question/asked':
+    case 'question/answered':
+      return {
+        id: event.data.questionId,
+        kind: 'question',
+        event,
+        opens: event.type === 'question/asked',
+      };
+    default:
+      return undefined;
+  }
+}
+
+async function projectAsk(
+  db: Transaction<LogTables>,
+  { uid, tenant }: Place,
+  { id, kind, event, opens }: Ask,
+): Promise<void> {
+  if (!opens) {
+    await db
+      .updateTable('approvals')
+      .set({ closed_seq: event.seq })
+      .where('id', '=', id)
+      .where('session_uid', '=', uid)
+      .execute();
+    return;
+  }
+  await db
+    .insertInto('approvals')
+    .values({
+      id,
+      kind,
+      session_uid: uid,
+      tenant,
+      turn: event.turn ?? 0,
+      step: event.step ?? 0,
+      asked_seq: event.seq,
+      closed_seq: null,
+    })
+    .execute();
 }
 
 async function turnOpened(db: Transaction<LogTables>, { uid }: Place, turn: OpenTurn): Promise<void> {

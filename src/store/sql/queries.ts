@@ -1,14 +1,16 @@
 /** Reads of the log's tables that need no folded state: sessions and turns by id, lists and the sweeper's view. */
 import type { Kysely } from 'kysely';
-import type { SessionId, SessionUid, Sha256 } from '../../contract/ids.js';
+import type { ApprovalId, QuestionId, SessionId, SessionUid, Sha256 } from '../../contract/ids.js';
 import type {
+  AskQuery,
+  AskRecord,
   OpenTurnRecord,
   SessionRecord,
   SessionStore,
   StoredBlob,
   TurnRecord,
 } from '../session-store.js';
-import { sessionOfRow, turnOfRow } from './rows.js';
+import { askOfRow, sessionOfRow, turnOfRow } from './rows.js';
 import type { LogTables } from './schema.js';
 
 type Log = Kysely<LogTables>;
@@ -41,7 +43,15 @@ export async function listSessions(
 /** Deletes every row of the session; false where there was none. */
 export async function deleteSession(log: Log, uid: SessionUid): Promise<boolean> {
   return log.transaction().execute(async (db) => {
-    for (const table of ['events', 'turns', 'attempts', 'staged', 'requests', 'blobs'] as const) {
+    for (const table of [
+      'events',
+      'turns',
+      'attempts',
+      'staged',
+      'approvals',
+      'requests',
+      'blobs',
+    ] as const) {
       await db.deleteFrom(table).where('session_uid', '=', uid).execute();
     }
     const { numDeletedRows } = await db.deleteFrom('sessions').where('uid', '=', uid).executeTakeFirst();
@@ -72,6 +82,41 @@ function turnsOf(db: Log, uid: SessionUid) {
     .selectAll('turns')
     .select('sessions.id as session_id')
     .where('turns.session_uid', '=', uid);
+}
+
+export async function findAsk(
+  db: Log,
+  tenant: string,
+  id: ApprovalId | QuestionId,
+): Promise<AskRecord | undefined> {
+  // A copy of a session has the ids of its original; what is open is meant first.
+  const rows = await asks(db)
+    .where('approvals.id', '=', id)
+    .where('approvals.tenant', '=', tenant)
+    .orderBy('approvals.session_uid')
+    .execute();
+  const row = rows.find(({ closed_seq: closedSeq }) => closedSeq === null) ?? rows[0];
+  return row === undefined ? undefined : askOfRow(row);
+}
+
+export async function listAsks(db: Log, query: AskQuery): Promise<readonly AskRecord[]> {
+  const { tenant, kind, before, uid, status, limit } = query;
+  let select = asks(db).where('approvals.tenant', '=', tenant).where('approvals.kind', '=', kind);
+  if (before !== undefined) select = select.where('approvals.id', '<', before as ApprovalId);
+  if (uid !== undefined) select = select.where('approvals.session_uid', '=', uid);
+  if (status !== undefined) {
+    select = select.where('approvals.closed_seq', status === 'open' ? 'is' : 'is not', null);
+  }
+  const rows = await select.orderBy('approvals.id', 'desc').limit(limit).execute();
+  return rows.map(askOfRow);
+}
+
+function asks(db: Log) {
+  return db
+    .selectFrom('approvals')
+    .innerJoin('sessions', 'sessions.uid', 'approvals.session_uid')
+    .selectAll('approvals')
+    .select('sessions.id as session_id');
 }
 
 export async function openTurns(db: Log, quietSince: string): Promise<readonly OpenTurnRecord[]> {

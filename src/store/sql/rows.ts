@@ -4,9 +4,10 @@ import { isEventType, type NewEvent, type SessionEvent } from '../../contract/ev
 import type { RequestId, SessionId } from '../../contract/ids.js';
 import type { Frame } from '../../contract/chunks.js';
 import { ZERO_USAGE } from '../../contract/usage.js';
-import { StoreError, type SessionRecord, type TurnRecord } from '../session-store.js';
+import { StoreError, type AskRecord, type SessionRecord, type TurnRecord } from '../session-store.js';
 import {
   MODEL_CALL,
+  type ApprovalsTable,
   type EventsTable,
   type FramesTable,
   type SessionsTable,
@@ -100,6 +101,19 @@ export function turnOfRow(row: Selectable<TurnsTable> & { readonly session_id: S
     startedAt: row.started_at,
     ...(row.ended_at === null ? {} : { endedAt: row.ended_at }),
     ...(summary ?? { usage: ZERO_USAGE, steps: 0 }),
+  };
+}
+
+export function askOfRow(row: Selectable<ApprovalsTable> & { readonly session_id: SessionId }): AskRecord {
+  return {
+    id: row.id,
+    kind: row.kind,
+    uid: row.session_uid,
+    sessionId: row.session_id,
+    turn: row.turn,
+    step: row.step,
+    askedSeq: row.asked_seq,
+    closedSeq: row.closed_seq,
   };
 }
 

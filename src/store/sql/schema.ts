@@ -1,7 +1,15 @@
 /** The tables of the session log as Kysely sees them. Names and columns are the same on every backend. */
 import type { Generated } from 'kysely';
 import type { SessionStatus } from '../../contract/http.js';
-import type { ItemId, RequestId, SessionId, SessionUid, Sha256 } from '../../contract/ids.js';
+import type {
+  ApprovalId,
+  ItemId,
+  QuestionId,
+  RequestId,
+  SessionId,
+  SessionUid,
+  Sha256,
+} from '../../contract/ids.js';
 
 export interface SessionsTable {
   uid: SessionUid;
@@ -62,6 +70,18 @@ export interface StagedTable {
   data: string;
 }
 
+/** The approvals and questions of all sessions; a UUIDv7 as id sorts by the time of asking. */
+export interface ApprovalsTable {
+  id: ApprovalId | QuestionId;
+  kind: 'approval' | 'question';
+  session_uid: SessionUid;
+  tenant: string;
+  turn: number;
+  step: number;
+  asked_seq: number;
+  closed_seq: number | null;
+}
+
 export interface RequestsTable {
   scope: string;
   request_id: RequestId;
@@ -85,6 +105,7 @@ export interface LogTables {
   turns: TurnsTable;
   attempts: AttemptsTable;
   staged: StagedTable;
+  approvals: ApprovalsTable;
   requests: RequestsTable;
   blobs: BlobsTable;
 }

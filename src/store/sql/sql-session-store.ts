@@ -8,12 +8,22 @@ import type { Kysely, Transaction } from 'kysely';
 import type { Chunk } from '../../contract/chunks.js';
 import { eventKeys } from '../../contract/event-keys.js';
 import type { NewEvent, SessionEvent } from '../../contract/events.js';
-import type { Clock, RequestId, SessionId, SessionUid, Sha256 } from '../../contract/ids.js';
+import type {
+  ApprovalId,
+  Clock,
+  QuestionId,
+  RequestId,
+  SessionId,
+  SessionUid,
+  Sha256,
+} from '../../contract/ids.js';
 import { livePlaces } from '../../core/frames.js';
 import { evolve, INITIAL_STATE, type SessionState } from '../../core/session-state.js';
 import { Notifier } from '../notifier.js';
 import {
   StoreError,
+  type AskQuery,
+  type AskRecord,
   type AttemptRef,
   type CreateSession,
   type EventPageQuery,
@@ -32,7 +42,9 @@ import { fenced } from './attempts.js';
 import { digestOf } from '../digest.js';
 import {
   deleteSession,
+  findAsk,
   findTurn,
+  listAsks,
   listSessions,
   listTurns,
   openTurns,
@@ -255,6 +267,14 @@ export class SqlSessionStore implements SessionStore {
     query: { readonly limit: number; readonly before?: number },
   ): Promise<readonly TurnRecord[]> {
     return this.#guard(() => listTurns(this.backend.log, uid, query));
+  }
+
+  async findAsk(tenant: string, id: ApprovalId | QuestionId): Promise<AskRecord | undefined> {
+    return this.#guard(() => findAsk(this.backend.log, tenant, id));
+  }
+
+  async listAsks(query: AskQuery): Promise<readonly AskRecord[]> {
+    return this.#guard(() => listAsks(this.backend.log, query));
   }
 
   async openTurns(quietSince: string): Promise<readonly OpenTurnRecord[]> {

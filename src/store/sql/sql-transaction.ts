@@ -91,7 +91,7 @@ export class SqlTransaction implements LogTransaction {
     for (const some of chunked(rows)) await this.db.insertInto('events').values(some).execute();
     const change = { before: this.#state.inbox, added, opened, after: state };
     this.#state = state;
-    await projectChange(this.db, { uid: this.record.uid, at: this.at }, change);
+    await projectChange(this.db, { uid: this.record.uid, tenant: this.record.tenant, at: this.at }, change);
     return result;
   }
 

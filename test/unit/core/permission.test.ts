@@ -14,7 +14,7 @@ const decide = (
   { rules = [], sandboxed = false }: { rules?: PermissionRule[]; sandboxed?: boolean } = {},
 ) =>
   decidePermission(
-    { mode, rules, sandboxed },
+    { mode, rules, grants: [], sandboxed },
     { tool: 'bash', permission, arguments: { command: 'rm -rf x' } },
   );
 
@@ -73,7 +73,7 @@ describe('a rule', () => {
     const subject = { tool: 'bash', permission: 'shell', arguments: { timeout_ms: 5000 } } as const;
     const byRule = (match: Record<string, string>) =>
       decidePermission(
-        { mode: 'full-access', rules: [{ tool: '*', match, decision: 'deny' }], sandboxed: false },
+        { mode: 'full-access', rules: [{ tool: '*', match, decision: 'deny' }], grants: [], sandboxed: false },
         subject,
       );
     expect(byRule({ timeout_ms: '5*' }).kind).toBe('deny');

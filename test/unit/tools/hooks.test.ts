@@ -12,7 +12,10 @@ describe('a pre-execute hook', () => {
     });
     const call = request('echo', { text: 'a' });
     expect((await pipeline.planCall(call)).decision).toEqual({ kind: 'ask', reason: 'Careful.' });
-    const denied = { ...call, policy: { mode: 'read-only', rules: [], sandboxed: false } as const };
+    const denied = {
+      ...call,
+      policy: { mode: 'read-only', rules: [], grants: [], sandboxed: false } as const,
+    };
     expect((await pipeline.planCall(denied)).decision.kind).toBe('deny');
   });
 
@@ -155,7 +158,7 @@ describe('a post-execute hook', () => {
       hooks: { postExecute: [{ name: 'see', run: (_call, { error }) => void seen.push(error?.code) }] },
       tool: { permission: 'write' },
     });
-    const policy = { mode: 'read-only', rules: [], sandboxed: false } as const;
+    const policy = { mode: 'read-only', rules: [], grants: [], sandboxed: false } as const;
     for (const call of [request('echo', { text: 'a' }), request('echo', '['), request('nobody', {})]) {
       await pipeline.executeCall({ ...call, policy });
     }

@@ -7,6 +7,7 @@ import { createToolFixture, textOf } from './tool-fixture.js';
 const ASKS = {
   mode: 'workspace-write',
   rules: [{ tool: 'echo', decision: 'ask' }],
+  grants: [],
   sandboxed: false,
 } as const;
 
@@ -108,7 +109,7 @@ describe('the plan of a call', () => {
 describe('the permission of a call', () => {
   it('that is denied is a result with the reason', async () => {
     const { pipeline, request, execute } = await setUpEcho({ tool: { permission: 'write' } });
-    const policy = { mode: 'read-only', rules: [], sandboxed: false } as const;
+    const policy = { mode: 'read-only', rules: [], grants: [], sandboxed: false } as const;
     const beforeBody = vi.fn(async () => {});
     const outcome = await pipeline.executeCall({ ...request('echo', { text: 'a' }), policy, beforeBody });
     expect(outcome.error?.code).toBe('DENIED');

@@ -13,7 +13,7 @@ import { createToolPipeline, type ExecuteRequest, type ToolOutcome } from '../..
 import { createToolRegistry } from '../../../src/tools/registry.js';
 import type { Tool, ToolContext } from '../../../src/tools/tool.js';
 
-export const FULL_ACCESS: PermissionPolicy = { mode: 'full-access', rules: [], sandboxed: false };
+export const FULL_ACCESS: PermissionPolicy = { mode: 'full-access', rules: [], grants: [], sandboxed: false };
 
 const noJobs = () => Promise.reject(new Error('This fixture has no background commands.'));
 const NO_JOBS: SessionJobs = { start: noJobs, output: noJobs, kill: noJobs };
