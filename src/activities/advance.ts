@@ -127,7 +127,7 @@ function stopReason(
       return {
         kind: 'limit',
         which: 'time',
-        value: Math.max(0, Date.parse(transaction.at) - Date.parse(turn.startedAt)),
+        value: workedMs(turn, transaction.at),
       };
     case 'superseded':
       return failedReason(turn, 'AttemptSuperseded');
@@ -136,6 +136,12 @@ function stopReason(
       return (spent ? spendingLimitReached(transaction.state, deps) : null) ?? failedReason(turn, stop.code);
     }
   }
+}
+
+/** How long the turn has gone on, without the time that it waited for people. */
+function workedMs({ startedAt, waitingSince, waitedMs }: OpenTurn, at: string): number {
+  const end = Date.parse(waitingSince ?? at);
+  return Math.max(0, end - Date.parse(startedAt) - waitedMs);
 }
 
 function failedReason(turn: OpenTurn, code: string): TurnEndReason {

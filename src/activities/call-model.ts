@@ -4,8 +4,7 @@
  * Owns an attempt from its allotment to its settlement, and with it the one retry policy of model calls: it appends
  * what failed and how long the engine is to wait, and throws the failure that says the same to the engine.
  */
-import type { CallModelOutcome, PlannedCall, StepRef } from '../contract/agent-turn.js';
-import type { FinishReason } from '../contract/chunks.js';
+import type { CallModelOutcome, StepRef } from '../contract/agent-turn.js';
 import { eventKeys } from '../contract/event-keys.js';
 import type { EventData } from '../contract/events.js';
 import type { CallId, MessageId, SessionUid, Sha256 } from '../contract/ids.js';
@@ -16,16 +15,15 @@ import { BlockAssembler } from '../model/block-assembler.js';
 import { ModelFailure } from '../model/model-failure.js';
 import { retryDelay } from '../model/retry-delay.js';
 import { isFenced, StoreError, type AttemptRef, type LogTransaction } from '../store/session-store.js';
-import type { CallPlan } from '../tools/pipeline.js';
 import type { ActivityDeps } from './activity-deps.js';
 import { activityFailures, currentOwner, withAttemptScope, type AttemptScope } from './activity-scope.js';
+import { planStep } from './ask-phase.js';
 import { ConversationCache } from './conversation-cache.js';
 import { FrameWriter } from './frame-writer.js';
 import { answerFromFrames, interruptedAttempt, withdrawnAttempt } from './interrupted-attempt.js';
 import { modelRequest } from './model-request.js';
-import { rawArguments } from './raw-arguments.js';
 import type { RunTool } from './run-tool.js';
-import { settingsInForce, spendingLimitReached } from './turn-settings.js';
+import { spendingLimitReached } from './turn-settings.js';
 
 /** How the call stands when the activity begins. */
 type Beginning =
@@ -48,7 +46,7 @@ export function createCallModel(deps: ActivityDeps, runTool: RunTool) {
         beginning.kind === 'settled'
           ? beginning.state
           : await new ModelAttempt(deps, { uid: step.uid, ...beginning }, scope).run(conversations);
-      return state === 'aborted' ? { kind: 'aborted' } : proceed(step, state);
+      return state === 'aborted' ? { kind: 'aborted' } : proceed(step, state, scope);
     });
   };
 
@@ -56,13 +54,12 @@ export function createCallModel(deps: ActivityDeps, runTool: RunTool) {
    * What the settled message means for the workflow. Calls that are all quick are run here and now, on the worker that
    * has the workspace: an activity of their own would cost more than they do.
    */
-  async function proceed(step: StepRef, state: SessionState): Promise<CallModelOutcome> {
-    const { finish, plans, maxParallel } = await settledCalls(deps, step.uid, state);
-    if (finish === 'aborted') return { kind: 'aborted' };
-    const calls: readonly PlannedCall[] = plans.map(({ mode }) => ({ mode }));
+  async function proceed(step: StepRef, state: SessionState, scope: AttemptScope): Promise<CallModelOutcome> {
+    const plan = await planStep(deps, step, { state, signal: scope.signal });
+    if (plan === null || plan.finish === 'aborted') return { kind: 'aborted' };
+    const { finish, calls, allQuick } = plan;
     const settled = { kind: 'settled', finish, hostId: deps.hostId } as const;
-    const allQuick = plans.every(({ quick, mode }) => quick && mode === 'parallel');
-    if (!allQuick || plans.length > maxParallel) return { ...settled, calls };
+    if (!allQuick) return { ...settled, calls };
     const runs = await Promise.all(
       calls.map(({ mode }, index) => runTool({ ...step, index, mode }, QUICK_CALL_MS)),
     );
@@ -95,33 +92,6 @@ async function begin(deps: ActivityDeps, step: StepRef): Promise<Beginning> {
   const beginning = await deps.store.transact(step.uid, beginOnce, { durability: 'relaxed' });
   if (beginning === undefined) throw activityFailures.superseded();
   return beginning;
-}
-
-/** How the message ended and how each of its calls is to be run. Not for the inside of a transaction: hooks are asked. */
-async function settledCalls(
-  deps: ActivityDeps,
-  uid: SessionUid,
-  state: SessionState,
-): Promise<{
-  readonly finish: FinishReason;
-  readonly plans: readonly CallPlan[];
-  readonly maxParallel: number;
-}> {
-  const step = state.openTurn?.step;
-  if (step?.message == null) throw new Error('The step has no message.');
-  const { policy, profile } = settingsInForce(state, deps);
-  const plans: CallPlan[] = [];
-  for (const call of step.calls) {
-    const raw = await rawArguments(call, (sha256) => deps.store.readBlob(uid, sha256));
-    plans.push(
-      await deps.pipeline.planCall({
-        call: { callId: call.callId, name: call.name, arguments: raw },
-        selection: profile.tools,
-        policy,
-      }),
-    );
-  }
-  return { finish: step.message.finish, plans, maxParallel: profile.maxParallelToolCalls };
 }
 
 class ModelAttempt {

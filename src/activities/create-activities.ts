@@ -22,7 +22,7 @@ export function createActivities(deps: ActivityDeps): TurnActivities {
     }),
     callModel: guarded(deps, createCallModel(deps, runTool)),
     runTool: guarded(deps, async (call) => {
-      await runTool(call);
+      return (await runTool(call)) === 'waiting' ? 'waiting' : 'settled';
     }),
   };
 }

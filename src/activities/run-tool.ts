@@ -6,20 +6,22 @@
  */
 import type { CallRef } from '../contract/agent-turn.js';
 import { eventKeys } from '../contract/event-keys.js';
-import type { ToolChunk } from '../contract/chunks.js';
+import { expireAsks } from '../core/asks.js';
 import type { CallState, SessionState } from '../core/session-state.js';
 import { abandonedResult, callEvent, unknownOutcome, type CallResult } from '../core/turn-progress.js';
 import { isFenced, type AttemptRef, type LogTransaction } from '../store/session-store.js';
-import type { ToolContext } from '../tools/tool.js';
+import type { PreExecuted } from '../tools/pipeline.js';
 import type { ActivityDeps } from './activity-deps.js';
 import { activityFailures, currentOwner, withAttemptScope, type AttemptScope } from './activity-scope.js';
 import { openStep } from './end-turn.js';
 import { FrameWriter } from './frame-writer.js';
+import { answerOf, type AnsweredAsk } from './persons-verdict.js';
 import { rawArguments } from './raw-arguments.js';
-import { settingsInForce, type TurnSettings } from './turn-settings.js';
+import { idempotencyKey, toolContext } from './tool-context.js';
+import { settingsInForce } from './turn-settings.js';
 
-/** Where a call ended: with its result staged, or cut off because it took longer than it was given. */
-export type ToolRun = 'staged' | 'too-slow';
+/** Where a call ended: with its result staged, before its start because a person has yet to answer, or cut off because it took longer than it was given. */
+export type ToolRun = 'staged' | 'waiting' | 'too-slow';
 
 /**
  * What is written without waiting for the disk: the start of a call and its staged result. A power cut that loses them
@@ -29,6 +31,7 @@ const RELAXED = { durability: 'relaxed' } as const;
 
 type Beginning =
   | { readonly kind: 'staged' }
+  | { readonly kind: 'waiting' }
   /** An earlier attempt had started and has effects: it is not run again. */
   | { readonly kind: 'outcome-unknown'; readonly ref: AttemptRef & { readonly call: number } }
   | {
@@ -40,6 +43,9 @@ type Beginning =
       /** Whether an earlier attempt of the call may have left something running. */
       readonly repeated: boolean;
       readonly observed: ReadonlyMap<string, string>;
+      /** What a person answered; null where nobody was asked. */
+      readonly answered: AnsweredAsk | null;
+      readonly preExecuted: PreExecuted | null;
     };
 
 /** @param limitMs for a `read` that is run on the way: past it the call is cut off, to be run again in its own activity. */
@@ -48,7 +54,7 @@ export type RunTool = (ref: CallRef, limitMs?: number) => Promise<ToolRun>;
 export function createRunTool(deps: ActivityDeps): RunTool {
   return async function runTool(ref, limitMs) {
     const beginning = await begin(deps, ref);
-    if (beginning.kind === 'staged') return 'staged';
+    if (beginning.kind === 'staged' || beginning.kind === 'waiting') return beginning.kind;
     if (beginning.kind === 'outcome-unknown') {
       // What the lost attempt left running is ended before its turn goes on.
       await deps.endLeftovers(idempotencyKey(ref));
@@ -74,6 +80,11 @@ async function begin(deps: ActivityDeps, ref: CallRef): Promise<Beginning> {
     if (call === undefined || call.resultSeq !== null || turn.cancel !== null) return { kind: 'staged' };
     const staged = await transaction.staged(ref.turn, ref.step);
     if (staged.some(({ index }) => index === ref.index)) return { kind: 'staged' };
+    // The log decides, whoever told the engine what: an ask that is open is waited for, one whose time is over is closed.
+    await transaction.append(expireAsks(transaction.state, transaction.at));
+    const ask = openStep(transaction).step.calls[ref.index]?.ask ?? null;
+    const answered = ask === null ? null : answerOf(ask);
+    if (ask !== null && answered === null) return { kind: 'waiting' };
     const grant = await transaction.openAttempt({ turn: ref.turn, step: ref.step, call: ref.index }, owner);
     if (grant.kind === 'superseded') return undefined;
     if (grant.kind === 'stale') throw activityFailures.stale();
@@ -83,6 +94,7 @@ async function begin(deps: ActivityDeps, ref: CallRef): Promise<Beginning> {
       return { kind: 'outcome-unknown', ref: attempt };
     }
     await announceCalls(deps, transaction, ref);
+    const plan = deps.pipeline.asksHooks ? await transaction.plan(ref.turn, ref.step) : null;
     const observed = staged.flatMap(({ meta }) => observedIn(meta));
     return {
       kind: 'attempt',
@@ -92,6 +104,8 @@ async function begin(deps: ActivityDeps, ref: CallRef): Promise<Beginning> {
       state: transaction.state,
       repeated: grant.attempt > 1,
       observed: new Map(observed),
+      answered,
+      preExecuted: plan?.[ref.index] ?? null,
     };
   };
   const beginning = await deps.store.transact(ref.uid, beginOnce, RELAXED);
@@ -147,22 +161,30 @@ async function runAttempt(deps: ActivityDeps, running: Running, limitMs?: number
   const frames = new FrameWriter(deps.store, ref.uid, beginning.ref, (error) => {
     if (isFenced(error)) scope.stop('given-up');
   });
-  const context = toolContext(deps, running, settings, (chunk) => {
-    frames.push(chunk);
+  const { call, state, observed, answered, preExecuted } = beginning;
+  const context = toolContext(deps, {
+    ref,
+    callId: call.callId,
+    state,
+    settings,
+    signal: scope.signal,
+    observed,
+    answers: answered?.answers ?? [],
+    show: (chunk) => {
+      frames.push(chunk);
+    },
   });
   // What an earlier attempt left running is ended before the call runs again.
   if (beginning.repeated) await deps.endLeftovers(context.idempotencyKey);
   const limit = limitRun(scope, limitMs);
   try {
     const outcome = await deps.pipeline.executeCall({
-      call: {
-        callId: beginning.call.callId,
-        name: beginning.call.name,
-        arguments: beginning.arguments,
-      },
+      call: { callId: call.callId, name: call.name, arguments: effectiveArguments(beginning) },
       selection: settings.profile.tools,
       policy: settings.policy,
       context,
+      ...(preExecuted === null ? {} : { preExecuted: { decision: preExecuted.decision } }),
+      ...(answered === null ? {} : { verdict: answered.verdict }),
       beforeBody: () => receipt(deps, running),
     });
     frames.push({
@@ -171,7 +193,8 @@ async function runAttempt(deps: ActivityDeps, running: Running, limitMs?: number
       ...(outcome.error === undefined ? {} : { code: outcome.error.code }),
     });
     await frames.flush().catch(() => undefined);
-    await deps.store.transact(ref.uid, (transaction) => stage(transaction, beginning.ref, outcome), RELAXED);
+    const result = toldOfEdit(outcome, answered);
+    await deps.store.transact(ref.uid, (transaction) => stage(transaction, beginning.ref, result), RELAXED);
     return 'staged';
   } catch (error) {
     if (isFenced(error) || scope.stopped === 'given-up') {
@@ -183,6 +206,19 @@ async function runAttempt(deps: ActivityDeps, running: Running, limitMs?: number
   } finally {
     limit.clear();
   }
+}
+
+/** What runs: a person's arguments, else what the hooks made of the model's, else the model's own. */
+function effectiveArguments({ answered, preExecuted, arguments: raw }: Running['beginning']): string {
+  const changed = answered?.arguments ?? preExecuted?.arguments;
+  return changed === undefined ? raw : JSON.stringify(changed);
+}
+
+/** The model is told where a person changed what it had asked for. */
+function toldOfEdit(result: CallResult, answered: AnsweredAsk | null): CallResult {
+  if (answered?.arguments === undefined) return result;
+  const text = `[A person changed the arguments of this call to ${JSON.stringify(answered.arguments)}]`;
+  return { ...result, content: [{ type: 'text', text }, ...result.content] };
 }
 
 /** A cancelled call has `ABORTED` as its result; one whose worker stops is left to the next attempt. */
@@ -242,37 +278,4 @@ async function receipt(deps: ActivityDeps, { ref, beginning }: Running): Promise
       },
     ]);
   });
-}
-
-/** The same for each attempt of a call. */
-function idempotencyKey({ uid, turn, step, index }: CallRef): string {
-  return `${uid}/${[turn, step, index].join('.')}`;
-}
-
-function toolContext(
-  deps: ActivityDeps,
-  { ref, scope, beginning }: Running,
-  settings: TurnSettings,
-  show: (chunk: ToolChunk) => void,
-): ToolContext {
-  return {
-    signal: scope.signal,
-    idempotencyKey: idempotencyKey(ref),
-    callId: beginning.call.callId,
-    workspace: settings.workspace,
-    protectedPaths: deps.protectedPaths,
-    execution: deps.execution,
-    sandbox: settings.sandbox,
-    jobs: deps.jobsOf(ref.uid),
-    answers: [],
-    observedVersion: (path) => beginning.observed.get(path) ?? beginning.state.observedFiles[path],
-    output: (stream, text) => {
-      show({ type: 'tool-output', stream, text });
-    },
-    progress: (progress) => {
-      show({ type: 'tool-progress', ...progress });
-    },
-    saveBlob: (bytes, mediaType) => deps.store.saveBlob(ref.uid, bytes, mediaType),
-    readBlob: async (sha256) => (await deps.store.readBlob(ref.uid, sha256))?.bytes,
-  };
 }

@@ -3,11 +3,13 @@
  *
  * A nudge that fails is logged and no more: the sweeper finds the open turn and gives it again.
  */
+import type { AskRef } from '../contract/agent-turn.js';
 import type { SessionUid } from '../contract/ids.js';
 import type { AppDeps } from './app-deps.js';
 
 export interface EngineNudge {
   start(uid: SessionUid, turn: number): void;
+  decision(uid: SessionUid, turn: number, ask: AskRef): void;
   cancel(uid: SessionUid, turn: number): void;
 }
 
@@ -18,6 +20,9 @@ export function createEngineNudge({ engine, logger }: Pick<AppDeps, 'engine' | '
   return {
     start: (uid, turn) => {
       engine.startTurn(uid, turn).catch(logFailure('the start of a turn', uid, turn));
+    },
+    decision: (uid, turn, ask) => {
+      engine.tellDecision(uid, turn, ask).catch(logFailure('a decision', uid, turn));
     },
     cancel: (uid, turn) => {
       engine.cancelTurn(uid, turn).catch(logFailure('a cancel', uid, turn));

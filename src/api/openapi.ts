@@ -4,100 +4,28 @@
  * Owns which operations there are; a test holds it against the routes.
  */
 import { z } from 'zod';
-import { frameSchema } from '../contract/chunks.js';
-import { EVENT_SCHEMAS, surfaceSchema } from '../contract/events.js';
-import {
-  cancelAnswerSchema,
-  cancelBodySchema,
-  jobBodySchema,
-  messageResourceSchema,
-  modelResourceSchema,
-  problemSchema,
-  promptAnswerSchema,
-  promptBodySchema,
-  readinessSchema,
-  sessionBodySchema,
-  sessionPatchSchema,
-  sessionResourceSchema,
-  sessionStatusSchema,
-  streamStateSchema,
-  turnResourceSchema,
-} from '../contract/http.js';
-import { sessionIdSchema } from '../contract/ids.js';
+import { sessionStatusSchema } from '../contract/http.js';
 import { PROBLEM_CONTENT_TYPE } from './error-handler.js';
+import { ASK_OPERATIONS } from './openapi-asks.js';
+import {
+  ANSWERS,
+  BODIES,
+  CURSOR,
+  ID,
+  json,
+  LIMIT,
+  list,
+  page,
+  parameter,
+  ref,
+  string,
+  type Json,
+  type Operation,
+  type Operations,
+} from './openapi-parts.js';
 
-const count = z.number().int().nonnegative();
-
-const eventSchema = z.union(
-  Object.entries(EVENT_SCHEMAS).map(([type, data]) =>
-    z.strictObject({
-      sessionId: sessionIdSchema,
-      seq: count,
-      type: z.literal(type),
-      at: z.iso.datetime(),
-      turn: count.optional(),
-      step: count.optional(),
-      surface: surfaceSchema.optional(),
-      sources: z.array(count).optional(),
-      data,
-    }),
-  ),
-);
-
-/** The components by their names in the description. Bodies are described as they are sent, answers as they come. */
-const BODIES = {
-  SessionBody: sessionBodySchema,
-  SessionPatch: sessionPatchSchema,
-  PromptBody: promptBodySchema,
-  CancelBody: cancelBodySchema,
-  JobBody: jobBodySchema,
-} as const;
-const ANSWERS = {
-  Session: sessionResourceSchema,
-  Turn: turnResourceSchema,
-  PromptAnswer: promptAnswerSchema,
-  CancelAnswer: cancelAnswerSchema,
-  Event: eventSchema,
-  Frame: frameSchema,
-  StreamState: streamStateSchema,
-  Message: messageResourceSchema,
-  Model: modelResourceSchema,
-  Readiness: readinessSchema,
-  Health: z.strictObject({ status: z.literal('ok'), version: z.string() }),
-  Problem: problemSchema,
-} as const;
-
-type Json = Readonly<Record<string, unknown>>;
-type Component = keyof typeof BODIES | keyof typeof ANSWERS;
-
-const ref = (name: Component): Json => ({ $ref: `#/components/schemas/${name}` });
-const json = (name: Component, description: string): Json => ({
-  description,
-  content: { 'application/json': { schema: ref(name) } },
-});
-const page = (item: Component, cursor = 'string'): Json => ({
-  type: 'object',
-  required: ['items', 'nextCursor'],
-  properties: { items: { type: 'array', items: ref(item) }, nextCursor: { type: [cursor, 'null'] } },
-});
-const list = (item: Component, description: string): Json => ({
-  description,
-  content: { 'application/json': { schema: page(item) } },
-});
-const parameter = (place: 'path' | 'query' | 'header', name: string, schema: Json, description: string) => ({
-  name,
-  in: place,
-  required: place === 'path',
-  schema,
-  description,
-});
-
-const string = { type: 'string' };
 const ordinal = { type: 'integer', minimum: 1 };
-const ID = parameter('path', 'id', string, 'The session id.');
 const TURN = parameter('path', 'turn', ordinal, 'The turn, from 1.');
-const LIMIT = parameter('query', 'limit', { ...ordinal, maximum: 1000 }, 'How many at most; 100.');
-const CURSOR = parameter('query', 'cursor', string, 'The `nextCursor` of the page before.');
 const WAIT = parameter('query', 'wait', { type: 'number', maximum: 300 }, 'Seconds to wait for its end.');
 const PREFER = parameter('header', 'Prefer', string, '`wait=N` is the same as `?wait=N`.');
 const KEY = parameter('header', 'Idempotency-Key', string, 'The same as `requestId` in the body.');
@@ -107,14 +35,8 @@ const CANCEL_ANSWERS = {
   200: json('CancelAnswer', 'There was nothing to cancel, or the turn has ended.'),
 };
 
-interface Operation {
-  readonly summary: string;
-  readonly parameters?: readonly Json[];
-  readonly body?: keyof typeof BODIES;
-  readonly answers: Readonly<Record<string, Json>>;
-}
-
-const OPERATIONS: Readonly<Record<string, Readonly<Record<string, Operation>>>> = {
+const OPERATIONS: Operations = {
+  ...ASK_OPERATIONS,
   '/v1/sessions': {
     post: {
       summary: 'Create a session',

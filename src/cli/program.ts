@@ -7,9 +7,18 @@ import type { ConfigurationFlags } from '../runtime/configuration/settings.js';
 import { VERSION } from '../runtime/version.js';
 import { explain, UsageError } from './cli-error.js';
 import type { CliIo } from './cli-io.js';
+import {
+  decideApprovals,
+  listApprovals,
+  showApproval,
+  type DecideOptions,
+  type ListAsksOptions,
+} from './commands/approvals.js';
 import { showConfiguration } from './commands/config.js';
+import { examine } from './commands/doctor.js';
 import { exportSession, type ExportOptions } from './commands/export.js';
 import { followSession, type FollowCommandOptions } from './commands/follow.js';
+import { answerQuestion, listQuestions, showQuestion } from './commands/questions.js';
 import { run, type RunOptions } from './commands/run.js';
 import {
   cancelSession,
@@ -120,6 +129,9 @@ function createProgram(io: CliIo, finish: (code: number) => void): Command {
       finish(await cancelSession(session, options, io, connect(options, io).client));
     });
 
+  addApprovals(program.command('approvals'), io, finish);
+  addQuestions(program.command('questions'), io, finish);
+
   withServer(program.command('export'))
     .argument('<session>', 'session id')
     .description('print the log of a session as NDJSON')
@@ -135,7 +147,90 @@ function createProgram(io: CliIo, finish: (code: number) => void): Command {
       finish(await showConfiguration(options, io));
     });
 
+  withHome(program.command('doctor'))
+    .description('check that all that is needed is there and works')
+    .option('--json', 'print the findings as NDJSON')
+    .action(async (options: ConfigurationFlags & { readonly json?: boolean }) => {
+      finish(await examine(options, io));
+    });
+
   return program;
+}
+
+function addApprovals(approvals: Command, io: CliIo, finish: (code: number) => void): void {
+  approvals.description('what waits for consent: list, show, allow, deny');
+
+  withListing(approvals.command('list', { isDefault: true }))
+    .description('list approvals of all sessions, newest first')
+    .action(async (options: ListAsksOptions & ServerFlags) => {
+      finish(await listApprovals(options, io, connect(options, io).client));
+    });
+
+  withServer(approvals.command('show'))
+    .argument('<id>', 'approval id; of an open one its beginning is enough')
+    .description('print what a call would do, why it is asked about, and who decided')
+    .option('--json', 'print it as JSON')
+    .action(async (id: string, options: { readonly json?: boolean } & ServerFlags) => {
+      finish(await showApproval(id, options, io, connect(options, io).client));
+    });
+
+  withServer(approvals.command('allow'))
+    .argument('<id...>', 'approval ids, or their beginnings')
+    .description('let calls run')
+    .option('--for-session', 'and later calls of the tool with the same arguments')
+    .option('--match <argument=glob>', 'with --for-session: which later calls; may be repeated', collected)
+    .option('--arguments <json>', 'what runs in the place of what the model asked for')
+    .option('--note <text>', 'why')
+    .action(async (ids: string[], options: DecideOptions & ServerFlags) => {
+      finish(await decideApprovals({ ids, outcome: 'allow' }, options, io, connect(options, io).client));
+    });
+
+  withServer(approvals.command('deny'))
+    .argument('<id...>', 'approval ids, or their beginnings')
+    .description('keep calls from running')
+    .option('--note <text>', 'why; the model reads it')
+    .action(async (ids: string[], options: DecideOptions & ServerFlags) => {
+      finish(await decideApprovals({ ids, outcome: 'deny' }, options, io, connect(options, io).client));
+    });
+}
+
+function addQuestions(questions: Command, io: CliIo, finish: (code: number) => void): void {
+  questions.description('what the model asks of a person: list, show, answer');
+
+  withListing(questions.command('list', { isDefault: true }))
+    .description('list questions of all sessions, newest first')
+    .action(async (options: ListAsksOptions & ServerFlags) => {
+      finish(await listQuestions(options, io, connect(options, io).client));
+    });
+
+  withServer(questions.command('show'))
+    .argument('<id>', 'question id; of an open one its beginning is enough')
+    .description('print what is asked, and what was answered')
+    .option('--json', 'print it as JSON')
+    .action(async (id: string, options: { readonly json?: boolean } & ServerFlags) => {
+      finish(await showQuestion(id, options, io, connect(options, io).client));
+    });
+
+  withServer(questions.command('answer'))
+    .argument('<id>', 'question id, or its beginning')
+    .description('answer, by flags or at the terminal')
+    .option('--answer <question=answer>', 'an option, or free words; may be repeated', collected)
+    .action(async (id: string, options: { readonly answer?: string[] } & ServerFlags) => {
+      finish(await answerQuestion(id, options, io, connect(options, io).client));
+    });
+}
+
+function withListing(command: Command): Command {
+  return withServer(command)
+    .option('--session <id>', 'only those of this session')
+    .option('--all', 'also what is closed')
+    .option('--limit <n>', 'how many at most (100)', positiveInteger)
+    .option('--json', 'print them as NDJSON');
+}
+
+/** An option that may be given more than once. */
+function collected(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
 }
 
 function withHome(command: Command): Command {

@@ -8,6 +8,7 @@ import type { Frame } from '../contract/chunks.js';
 import type { AssistantBlock, InputBlock } from '../contract/content.js';
 import type { SessionEvent } from '../contract/events.js';
 import type { FollowItem } from '../client/follow.js';
+import { closingText, inOneLine } from './ask-text.js';
 import { printable, type Output } from './cli-io.js';
 import { endingOf } from './exit-codes.js';
 
@@ -16,17 +17,19 @@ export interface PrinterOutputs {
   readonly text: Output | null;
   /** Where everything else goes; null leaves it out. */
   readonly notes: Output | null;
-  /** Whether text is printed while it streams; else when its message is stored. */
+  /** Whether text is printed while it streams, and what running calls write; else what is stored. */
   readonly streams: boolean;
 }
 
-const RESULT_PREVIEW_CHARACTERS = 200;
+const PREVIEW_CHARACTERS = 200;
+const OUTPUT_INDENT = '    ';
 
 export class TranscriptPrinter {
   /** The text of the running attempt that has been printed. */
   #shown = '';
   #lastMessage = '';
-  #isLineOpen = false;
+  /** Where a line has been begun and not ended. */
+  #openLine: 'text' | 'notes' | null = null;
 
   constructor(private readonly outputs: PrinterOutputs) {}
 
@@ -40,9 +43,18 @@ export class TranscriptPrinter {
     if (item.type === 'frame' && this.outputs.streams) await this.#frame(item.frame);
   }
 
+  /** Ends a line that has been begun, so that others can write to the same terminal. */
+  async endLine(): Promise<void> {
+    if (this.#openLine === null) return;
+    const output = this.outputs[this.#openLine];
+    this.#openLine = null;
+    await output?.write('\n');
+  }
+
   async #frame(frame: Frame): Promise<void> {
     for (const chunk of frame.chunks) {
       if (chunk.type === 'text-delta') await this.#text(chunk.text);
+      if (chunk.type === 'tool-output') await this.#output(chunk.text);
     }
   }
 
@@ -55,7 +67,7 @@ export class TranscriptPrinter {
         const text = textOf(event.data.content);
         if (!text.startsWith(this.#shown)) await this.#withdraw('this text replaces it');
         await this.#text(text.slice(this.#shown.length));
-        await this.#endLine();
+        await this.endLine();
         this.#lastMessage = text;
         this.#shown = '';
         return;
@@ -81,6 +93,24 @@ export class TranscriptPrinter {
           `    ${event.data.error?.code ?? (event.data.isError ? 'error' : 'ok')}: ${shortened(textOf(event.data.content))}`,
         );
         return;
+      case 'approval/asked': {
+        const { approvalId, tool, reason, preview } = event.data;
+        await this.#note(`  ? ${inOneLine(`${tool}: ${reason}`, PREVIEW_CHARACTERS)}`);
+        if (preview !== undefined) await this.#note(`    ${inOneLine(preview.text, PREVIEW_CHARACTERS)}`);
+        await this.#note(`    turnkeeper approvals allow ${approvalId}`);
+        return;
+      }
+      case 'question/asked': {
+        const { questionId, questions } = event.data;
+        for (const { question } of questions)
+          await this.#note(`  ? ${inOneLine(question, PREVIEW_CHARACTERS)}`);
+        await this.#note(`    turnkeeper questions answer ${questionId}`);
+        return;
+      }
+      case 'approval/decided':
+      case 'question/answered':
+        await this.#note(`    ${closingText(event)}`);
+        return;
       case 'turn/end': {
         const ending = endingOf(event.data.reason);
         await this.#note(ending ?? `  turn ${String(event.turn ?? '')} completed`);
@@ -93,9 +123,20 @@ export class TranscriptPrinter {
 
   async #text(text: string): Promise<void> {
     if (text === '' || this.outputs.text === null) return;
+    if (this.#openLine === 'notes') await this.endLine();
     this.#shown += text;
-    this.#isLineOpen = !text.endsWith('\n');
+    this.#openLine = text.endsWith('\n') ? null : 'text';
     await this.outputs.text.write(this.outputs.text.isTerminal ? printable(text) : text);
+  }
+
+  /** What a running call writes, indented. A carriage return begins a new line here: nothing is written over. */
+  async #output(text: string): Promise<void> {
+    const lines = printable(text.replace(/\r\n?/g, '\n'));
+    if (lines === '' || this.outputs.notes === null) return;
+    if (this.#openLine === 'text') await this.endLine();
+    const begun = this.#openLine === 'notes' ? lines : OUTPUT_INDENT + lines;
+    this.#openLine = lines.endsWith('\n') ? null : 'notes';
+    await this.outputs.notes.write(begun.replace(/\n(?=[^])/g, `\n${OUTPUT_INDENT}`));
   }
 
   async #withdraw(why: string): Promise<void> {
@@ -105,14 +146,8 @@ export class TranscriptPrinter {
 
   async #note(line: string): Promise<void> {
     if (this.outputs.notes === null) return;
-    await this.#endLine();
+    await this.endLine();
     await this.outputs.notes.write(`${printable(line)}\n`);
-  }
-
-  async #endLine(): Promise<void> {
-    if (!this.#isLineOpen) return;
-    this.#isLineOpen = false;
-    await this.outputs.text?.write('\n');
   }
 }
 
@@ -128,5 +163,5 @@ function rawText(value: string | { readonly head: string }): string {
 
 function shortened(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim();
-  return line.length > RESULT_PREVIEW_CHARACTERS ? `${line.slice(0, RESULT_PREVIEW_CHARACTERS)}…` : line;
+  return line.length > PREVIEW_CHARACTERS ? `${line.slice(0, PREVIEW_CHARACTERS)}…` : line;
 }

@@ -1,15 +1,20 @@
 /** The typed client of the HTTP API (CONTRACT). Runs in browsers and in Node.js. */
 import type { EventType, SessionEvent } from '../contract/events.js';
 import type {
+  ApprovalResource,
   CancelAnswer,
+  DecisionBody,
+  DecisionsAnswer,
   ModelResource,
   Page,
   PromptAnswer,
+  QuestionResource,
   Readiness,
   SessionPatch,
   SessionResource,
   SessionStatus,
   TurnResource,
+  answersBodySchema,
   jobBodySchema,
   promptBodySchema,
   sessionBodySchema,
@@ -31,9 +36,18 @@ export type NewSession = Plain<z.input<typeof sessionBodySchema>>;
 export type NewPrompt = Plain<z.input<typeof promptBodySchema>>;
 export type NewJob = Plain<z.input<typeof jobBodySchema>>;
 
+export type NewDecision = DecisionBody;
+export type NewAnswers = z.input<typeof answersBodySchema>;
+
 export interface PageOptions {
   readonly limit?: number;
   readonly cursor?: string;
+}
+
+/** Which approvals or questions a list has; default: the open ones of all sessions. */
+export interface AskListOptions extends PageOptions {
+  readonly status?: 'open' | 'closed' | 'all';
+  readonly session?: string;
 }
 
 /** Every call throws `ApiError` for a problem and `ConnectionError` where the server cannot be reached. */
@@ -52,6 +66,20 @@ export interface Client {
   turn(sessionId: string, turn: number, options?: { readonly waitSeconds?: number }): Promise<TurnResource>;
   /** Runs a job; `waitSeconds` as for {@link Client.turn}. */
   runTurn(job: NewJob, options?: { readonly waitSeconds?: number }): Promise<TurnResource>;
+  /** Newest first. */
+  approvals(options?: AskListOptions): Promise<Page<ApprovalResource>>;
+  approval(id: string): Promise<ApprovalResource>;
+  /** The first decision stands: the same again is answered with it, the opposite is refused with `APPROVAL_DECIDED`. */
+  decideApproval(id: string, decision: NewDecision): Promise<ApprovalResource>;
+  /** At most 1000; each is answered on its own, in their order. */
+  decideApprovals(body: {
+    readonly decisions: readonly (NewDecision & { readonly approvalId: string })[];
+  }): Promise<DecisionsAnswer>;
+  /** Newest first. */
+  questions(options?: AskListOptions): Promise<Page<QuestionResource>>;
+  question(id: string): Promise<QuestionResource>;
+  /** As {@link Client.decideApproval}. */
+  answerQuestion(id: string, body: NewAnswers): Promise<QuestionResource>;
   events(
     sessionId: string,
     options?: {
@@ -95,6 +123,15 @@ export function createClient(options: ConnectionOptions): Client {
     turn: (id, turn, { waitSeconds } = {}) =>
       get(path('sessions', id, 'turns', turn), { query: { wait: waitSeconds } }),
     runTurn: (job, { waitSeconds } = {}) => post(path('turns'), job, { wait: waitSeconds }),
+    approvals: ({ limit, cursor, status, session } = {}) =>
+      get(path('approvals'), { query: { limit, cursor, status, session } }),
+    approval: (id) => get(path('approvals', id)),
+    decideApproval: (id, decision) => post(path('approvals', id), decision),
+    decideApprovals: (body) => post(path('approvals'), body),
+    questions: ({ limit, cursor, status, session } = {}) =>
+      get(path('questions'), { query: { limit, cursor, status, session } }),
+    question: (id) => get(path('questions', id)),
+    answerQuestion: (id, body) => post(path('questions', id), body),
     events: (id, { after, before, limit, types } = {}) =>
       get(path('sessions', id, 'events'), { query: { after, before, limit, types: types?.join(',') } }),
     messages: (id, { limit, cursor } = {}) =>

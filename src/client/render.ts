@@ -9,6 +9,7 @@ import type { AssistantBlock, InputBlock } from '../contract/content.js';
 import type { EventOf, SessionEvent } from '../contract/events.js';
 import type { TurnEndReason } from '../contract/turn-end.js';
 import type { FollowItem } from './follow.js';
+import { askedEntry, type ApprovalEntry, type QuestionEntry } from './shown-asks.js';
 
 export interface ShownBlock {
   readonly type: 'text' | 'reasoning' | 'tool-call';
@@ -52,6 +53,8 @@ export type TranscriptEntry =
   | { readonly kind: 'user'; readonly seq: number; readonly text: string }
   | AssistantEntry
   | CallEntry
+  | ApprovalEntry
+  | QuestionEntry
   | (StepPlace & { readonly kind: 'retry'; readonly code: string; readonly retryAt: string })
   | { readonly kind: 'end'; readonly turn: number; readonly reason: TurnEndReason };
 
@@ -120,6 +123,19 @@ function foldEvent(transcript: Transcript, event: SessionEvent): Transcript {
           isError: event.data.isError,
           ...(event.data.error === undefined ? {} : { code: event.data.error.code }),
         },
+      }));
+    case 'approval/asked':
+    case 'question/asked':
+      return add(transcript, askedEntry(event));
+    case 'approval/decided':
+      return change(transcript, isApproval(event.data.approvalId), (entry) => ({
+        ...entry,
+        decision: event.data,
+      }));
+    case 'question/answered':
+      return change(transcript, isQuestion(event.data.questionId), (entry) => ({
+        ...entry,
+        answer: event.data,
       }));
     case 'turn/end':
       return add(transcript, { kind: 'end', turn: event.turn ?? 0, reason: event.data.reason });
@@ -235,12 +251,22 @@ function isStreaming(entry: TranscriptEntry, place: StepPlace): entry is Assista
 }
 
 function isCall(callId: string) {
-  return (entry: TranscriptEntry) => entry.kind === 'call' && entry.callId === callId;
+  return (entry: TranscriptEntry): entry is CallEntry => entry.kind === 'call' && entry.callId === callId;
 }
 
 function isCallAt(frame: Frame) {
-  return (entry: TranscriptEntry) =>
+  return (entry: TranscriptEntry): entry is CallEntry =>
     entry.kind === 'call' && isAt(entry, frame) && entry.index === frame.call;
+}
+
+function isApproval(approvalId: string) {
+  return (entry: TranscriptEntry): entry is ApprovalEntry =>
+    entry.kind === 'approval' && entry.approvalId === approvalId;
+}
+
+function isQuestion(questionId: string) {
+  return (entry: TranscriptEntry): entry is QuestionEntry =>
+    entry.kind === 'question' && entry.questionId === questionId;
 }
 
 function add({ entries }: Transcript, entry: TranscriptEntry): Transcript {
@@ -261,12 +287,13 @@ function put(
   return at === -1 ? add(transcript, entry) : { entries: transcript.entries.with(at, entry) };
 }
 
-function change(
+function change<E extends TranscriptEntry>(
   transcript: Transcript,
-  matches: (entry: TranscriptEntry) => boolean,
-  update: (call: CallEntry) => CallEntry,
+  matches: (entry: TranscriptEntry) => entry is E,
+  update: (entry: E) => TranscriptEntry,
 ): Transcript {
   const at = transcript.entries.findLastIndex(matches);
   const entry = transcript.entries[at];
-  return entry?.kind === 'call' ? { entries: transcript.entries.with(at, update(entry)) } : transcript;
+  if (entry === undefined || !matches(entry)) return transcript;
+  return { entries: transcript.entries.with(at, update(entry)) };
 }

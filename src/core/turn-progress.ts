@@ -6,11 +6,12 @@
 import type { Price } from '../contract/configuration.js';
 import type { BlobBlock, InputBlock } from '../contract/content.js';
 import { eventKeys } from '../contract/event-keys.js';
-import type { EventData, MessageSource, NewEvent } from '../contract/events.js';
+import type { EventData, MessageSource, NewEvent, Todo } from '../contract/events.js';
 import type { ToolResultCode } from '../contract/failures.js';
 import type { IdSource, MessageId } from '../contract/ids.js';
 import type { SessionLimits, TurnLimits } from '../contract/session.js';
 import type { TurnEndReason } from '../contract/turn-end.js';
+import { isOpen } from './asks.js';
 import { claimInput, type Inbox, type InboxEntry } from './inbox.js';
 import type { CallState, OpenStep, OpenTurn, SessionState } from './session-state.js';
 import { limitReached, type LimitReached } from './spending.js';
@@ -21,6 +22,8 @@ export interface CallResult {
   readonly isError: boolean;
   readonly error?: { readonly name: string; readonly code: ToolResultCode };
   readonly meta?: Readonly<Record<string, unknown>>;
+  /** The session's new list of things to do. */
+  readonly todos?: readonly Todo[];
   readonly contexts: readonly (readonly InputBlock[])[];
   readonly durationMs: number;
 }
@@ -175,24 +178,7 @@ export function commitResults(
   const results = open.map((call) => ({ call, result: resultOf(call) }));
   let n = step.userMessages;
   return [
-    ...results.map(({ call, result }): NewEvent => {
-      const { content, isError, error, meta, durationMs } = result;
-      return {
-        type: 'tool/result',
-        key: eventKeys.toolResult(at.turn, at.step, call.index),
-        ...at,
-        surface: 'append',
-        ...(call.callSeq === null ? {} : { sources: [call.callSeq] }),
-        data: {
-          callId: call.callId,
-          content: [...content],
-          isError,
-          ...(error === undefined ? {} : { error }),
-          ...(meta === undefined ? {} : { meta }),
-          durationMs,
-        },
-      };
-    }),
+    ...results.flatMap(({ call, result }) => resultEvents(place, call, result)),
     ...results.flatMap(({ call, result }) =>
       result.contexts.map((content): NewEvent => ({
         type: 'user/message',
@@ -209,6 +195,30 @@ export function commitResults(
   ];
 }
 
+/** `tool/result`, and the list of things to do where the call wrote one. */
+function resultEvents({ turn, step }: StepPlace, call: CallState, result: CallResult): NewEvent[] {
+  const at = { turn: turn.number, step: step.number };
+  const { content, isError, error, meta, todos, durationMs } = result;
+  const settled: NewEvent = {
+    type: 'tool/result',
+    key: eventKeys.toolResult(at.turn, at.step, call.index),
+    ...at,
+    surface: 'append',
+    ...(call.callSeq === null ? {} : { sources: [call.callSeq] }),
+    data: {
+      callId: call.callId,
+      content: [...content],
+      isError,
+      ...(error === undefined ? {} : { error }),
+      ...(meta === undefined ? {} : { meta }),
+      durationMs,
+    },
+  };
+  if (todos === undefined) return [settled];
+  const key = eventKeys.todoWrite(at.turn, at.step, call.index);
+  return [settled, { type: 'todo/write', key, ...at, data: { todos: [...todos] } }];
+}
+
 /** How a call is reported that did not come to its own result. */
 export function unfinishedResult(code: ToolResultCode, text: string): CallResult {
   return {
@@ -222,7 +232,8 @@ export function unfinishedResult(code: ToolResultCode, text: string): CallResult
 
 /** The result of a call that was running or waiting when its turn ended. */
 export function abandonedResult(call: CallState, aborted: boolean): CallResult {
-  const started = call.callSeq !== null;
+  // One that waits may be announced already, for the sake of a later one that runs beside it.
+  const started = call.callSeq !== null && (call.ask === null || !isOpen(call.ask));
   if (aborted) {
     return started
       ? unfinishedResult(

@@ -6,6 +6,7 @@
  */
 import type { Logger } from 'pino';
 import type { Clock } from '../contract/ids.js';
+import { isOpen } from '../core/asks.js';
 import type { TurnEngine } from '../contract/turn-engine.js';
 import type { OpenTurnRecord, SessionStore } from '../store/session-store.js';
 
@@ -45,6 +46,11 @@ export function startSweeper({ store, engine, clock, logger, isEngineUp }: Sweep
     try {
       await engine.startTurn(uid, turn);
       if (cancelRequested) await engine.cancelTurn(uid, turn);
+      const { openTurn } = await store.readState(uid);
+      const calls = openTurn?.number === turn ? (openTurn.step?.calls ?? []) : [];
+      for (const { ask, resultSeq } of calls) {
+        if (ask !== null && resultSeq === null && !isOpen(ask)) await engine.tellDecision(uid, turn, ask);
+      }
       return true;
     } catch (error) {
       logger.warn(

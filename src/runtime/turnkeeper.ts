@@ -25,6 +25,7 @@ import type { SessionStore } from '../store/session-store.js';
 import { openSqliteStore } from '../store/sqlite/open.js';
 import { BUILT_IN_TOOLS } from '../tools/built-in-tools.js';
 import { NO_HOOKS } from '../tools/hooks.js';
+import { createBackgroundJobs } from '../tools/jobs/background-jobs.js';
 import { createLocalExecutionProvider } from '../tools/local/local-execution-provider.js';
 import { killMarkedProcesses } from '../tools/local/process-tree.js';
 import { checkArguments } from '../tools/call-arguments.js';
@@ -40,6 +41,7 @@ import type { ConfigurationFlags } from './configuration/settings.js';
 import { storeLocation } from './configuration/store-location.js';
 import { connectEngine, startEngine, type Engine } from './engine.js';
 import { acquireHomeLock } from './home/home-lock.js';
+import { currentProcess, isRunning } from './home/process-identity.js';
 import { prepareHome, type Home } from './home/prepare-home.js';
 import { endLeftoverCommands } from './leftover-commands.js';
 import { listen } from './http-server.js';
@@ -150,6 +152,18 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
   const heartbeatMs = configuration.engine.heartbeatMs ?? (engine.embedded ? 3000 : 10_000);
   const registry = createToolRegistry(BUILT_IN_TOOLS);
   const execution = createLocalExecutionProvider();
+  const jobs = createBackgroundJobs({
+    folder: join(home.folder, 'jobs'),
+    execution,
+    clock: Date.now,
+    owner: currentProcess(),
+    isRunning,
+    endMarked: killMarkedProcesses,
+    logger,
+  });
+  await jobs.sweep(async (uid) => (await store.findSessionByUid(uid)) !== undefined);
+  // Stopped after the workers, whose calls may still read them.
+  teardown.add('background jobs', () => jobs.stop());
   const policyOf = async (uid: SessionUid): Promise<TurnPolicy> => {
     const { limits, profile } = settingsInForce(await store.readState(uid), { profiles, execution });
     return {
@@ -168,7 +182,12 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
     connection,
     namespace,
     hostId: home.hostId,
-    activities: activitiesOf(parts, turns, { heartbeatMs, execution, registry }),
+    activities: activitiesOf(parts, turns, {
+      heartbeatMs,
+      execution,
+      registry,
+      jobsOf: (uid) => jobs.ofSession(uid),
+    }),
   });
   teardown.add('workers', () => workers.stop());
   const sweeper = startSweeper({
@@ -256,7 +275,7 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
 function activitiesOf(
   { home, store, models, profiles, logger }: ServiceParts,
   engine: TurnEngine,
-  { registry, ...own }: Pick<ActivityDeps, 'heartbeatMs' | 'execution' | 'registry'>,
+  { registry, ...own }: Pick<ActivityDeps, 'heartbeatMs' | 'execution' | 'registry' | 'jobsOf'>,
 ) {
   return createActivities({
     store,
@@ -267,9 +286,6 @@ function activitiesOf(
     ...own,
     registry,
     pipeline: createToolPipeline({ registry, hooks: NO_HOOKS, clock: Date.now }),
-    jobsOf: () => {
-      throw new Error('no jobs yet');
-    },
     endLeftovers: async (idempotencyKey) => {
       await killMarkedProcesses(idempotencyKey);
     },

@@ -23,6 +23,8 @@ export interface PromptToAdmit {
   readonly by?: string | undefined;
   readonly provider?: string | undefined;
   readonly model?: string | undefined;
+  /** Nobody can answer what the turn asks. */
+  readonly unattended?: boolean | undefined;
 }
 
 export type Admission =
@@ -87,6 +89,7 @@ export async function admit(transaction: LogTransaction, prompt: PromptToAdmit):
             wakes: prompt.mode !== 'inject',
             provider: prompt.provider,
             model: prompt.model,
+            ...(prompt.unattended === true ? { unattended: true } : {}),
           },
         ],
       },

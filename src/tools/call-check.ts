@@ -1,13 +1,20 @@
 /**
  * The checks before a call runs: its name, its arguments, the pre-execute hooks, the permission policy, the guards.
  *
- * They run when a call is planned and again right before it starts. They never throw: a hook that fails denies.
+ * They run when a call is planned and again right before it starts, but for the pre-execute hooks, whose word is
+ * recorded with the plan. They never throw: a hook that fails denies.
  */
 import type { ToolResultCode } from '../contract/failures.js';
-import { decidePermission, type PermissionDecision, stricterDecision } from '../core/permission.js';
+import {
+  decidePermission,
+  isGranted,
+  type PermissionDecision,
+  type PermissionPolicy,
+  stricterDecision,
+} from '../core/permission.js';
 import { checkArguments, parseCallArguments } from './call-arguments.js';
 import { type HookCall, runHook, type ToolHooks } from './hooks.js';
-import type { CallRequest } from './pipeline.js';
+import type { CallRequest, PreExecuted } from './pipeline.js';
 import type { ToolRegistry } from './registry.js';
 import type { CallMode, Tool } from './tool.js';
 
@@ -25,6 +32,8 @@ export type CheckedCall =
       readonly tool: Tool;
       readonly mode: CallMode;
       readonly decision: PermissionDecision;
+      /** What the pre-execute hooks said; `call` has the arguments that they left. */
+      readonly preExecuted: PreExecuted;
     };
 
 export async function checkCall(
@@ -55,7 +64,8 @@ export async function checkCall(
     return await decide(tool, call, { hooks, request });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return { kind: 'checked', call, tool, mode: 'exclusive', decision: { kind: 'deny', reason } };
+    const decision = { kind: 'deny', reason } as const;
+    return { kind: 'checked', call, tool, mode: 'exclusive', decision, preExecuted: { decision } };
   }
 }
 
@@ -69,6 +79,19 @@ async function decide(
   original: HookCall,
   { hooks, request }: DecideContext,
 ): Promise<CheckedCall> {
+  const preExecuted = request.preExecuted ?? (await runPreExecute(tool, original, hooks));
+  const call = { ...original, arguments: preExecuted.arguments ?? original.arguments };
+  // The policy judges what would run, so it comes after the rewrites.
+  let decision = stricterDecision(decideByPolicy(tool, call, request.policy), preExecuted.decision);
+  if (decision.kind === 'ask') decision = relieved(tool, call, request.policy) ?? decision;
+  for (const guard of hooks.guards) {
+    const verdict = await runHook(guard.name, () => guard.run(call));
+    if (verdict !== undefined) decision = stricterDecision(decision, verdict);
+  }
+  return { kind: 'checked', call, tool, mode: tool.concurrency(call.arguments), decision, preExecuted };
+}
+
+async function runPreExecute(tool: Tool, original: HookCall, hooks: ToolHooks): Promise<PreExecuted> {
   let call = original;
   let decision: PermissionDecision = { kind: 'allow', reason: '' };
   for (const hook of hooks.preExecute) {
@@ -81,16 +104,28 @@ async function decide(
       decision = stricterDecision(decision, wish);
     }
   }
-  // The policy judges what would run, so it comes after the rewrites.
-  const policy = decidePermission(request.policy, {
+  return { decision, ...(call === original ? {} : { arguments: call.arguments }) };
+}
+
+function decideByPolicy(tool: Tool, call: HookCall, policy: PermissionPolicy): PermissionDecision {
+  const decision = decidePermission(policy, {
     tool: tool.name,
     permission: tool.permission,
     arguments: call.arguments,
   });
-  decision = stricterDecision(policy, decision);
-  for (const guard of hooks.guards) {
-    const verdict = await runHook(guard.name, () => guard.run(call));
-    if (verdict !== undefined) decision = stricterDecision(decision, verdict);
-  }
-  return { kind: 'checked', call, tool, mode: tool.concurrency(call.arguments), decision };
+  const reason = escalationOf(tool, call, policy);
+  return reason === undefined ? decision : stricterDecision({ kind: 'ask', reason }, decision);
+}
+
+/** Why the call is asked about in any case. With full access there is nothing to escalate to. */
+function escalationOf(tool: Tool, call: HookCall, { mode }: PermissionPolicy): string | undefined {
+  return mode === 'full-access' ? undefined : tool.escalation?.(call.arguments);
+}
+
+/** The answer that a person gave for the whole session, where it covers the call. */
+function relieved(tool: Tool, call: HookCall, policy: PermissionPolicy): PermissionDecision | undefined {
+  if (escalationOf(tool, call, policy) !== undefined) return undefined;
+  return isGranted(policy.grants, { tool: tool.name, arguments: call.arguments }, tool.grantArguments)
+    ? { kind: 'allow', reason: 'A person allowed it for this session.' }
+    : undefined;
 }

@@ -4,7 +4,7 @@
  * Owns their types and the deadline. Where each runs is in `pipeline.ts`. A hook that throws or is late fails closed.
  */
 import type { InputBlock } from '../contract/content.js';
-import type { ToolEffect } from '../contract/events.js';
+import type { Todo, ToolEffect } from '../contract/events.js';
 import type { ToolOutcome } from './pipeline.js';
 import type { ToolFailure, ToolOutput, ToolResultMeta } from './tool.js';
 
@@ -16,7 +16,7 @@ export interface HookCall {
   readonly effect: ToolEffect;
 }
 
-type Awaitable<T> = T | Promise<T>;
+export type Awaitable<T> = T | Promise<T>;
 
 /** What a pre-execute hook wants; undefined is no opinion. It can tighten the permission policy, never relax it. */
 export type PreExecuteDecision =
@@ -48,31 +48,37 @@ export interface DraftResult {
   readonly isError: boolean;
   readonly error?: ToolFailure;
   readonly meta?: ToolResultMeta;
+  readonly todos?: readonly Todo[];
 }
 
 /** A hook with the name by which errors blame it. */
 export interface NamedHook<F> {
   readonly name: string;
   readonly run: F;
+  /** Its deadline in the place of {@link HOOK_DEADLINE_MS}, at most {@link MAX_HOOK_TIMEOUT_MS}. */
+  readonly timeoutMs?: number;
 }
 
+export type PreExecuteHook = (call: HookCall) => Awaitable<PreExecuteDecision>;
+export type GuardHook = (call: HookCall) => Awaitable<GuardDecision>;
+/** `next` runs the body, or the hook inside of this one, and may be called once. */
+export type ExecuteHook = (call: HookCall, next: () => Promise<ToolOutput>) => Promise<ToolOutput>;
+export type PostExecuteHook = (call: HookCall, result: DraftResult) => Awaitable<PostExecuteDecision>;
+export type ResultObserver = (call: HookCall, outcome: ToolOutcome) => Awaitable<void>;
+
 /**
- * Each hook point's hooks in their order. Pre-execute hooks and guards run when a call is planned and again right before
- * it starts, so they decide and do nothing else.
+ * Each hook point's hooks in their order. Pre-execute hooks are asked when a call is planned, and again where that plan was
+ * lost with its worker; guards are asked then and once more right before the call starts. So both decide and do nothing else.
  */
 export interface ToolHooks {
-  readonly preExecute: readonly NamedHook<(call: HookCall) => Awaitable<PreExecuteDecision>>[];
-  readonly guards: readonly NamedHook<(call: HookCall) => Awaitable<GuardDecision>>[];
-  /** Around the body; the first is the outermost. `next` may be called once. */
-  readonly execute: readonly NamedHook<
-    (call: HookCall, next: () => Promise<ToolOutput>) => Promise<ToolOutput>
-  >[];
+  readonly preExecute: readonly NamedHook<PreExecuteHook>[];
+  readonly guards: readonly NamedHook<GuardHook>[];
+  /** Around the body; the first is the outermost. */
+  readonly execute: readonly NamedHook<ExecuteHook>[];
   /** Each sees what the one before it left; they run for denied calls too. */
-  readonly postExecute: readonly NamedHook<
-    (call: HookCall, result: DraftResult) => Awaitable<PostExecuteDecision>
-  >[];
+  readonly postExecute: readonly NamedHook<PostExecuteHook>[];
   /** Told of each result; they cannot change it and their errors change nothing. */
-  readonly observers: readonly NamedHook<(call: HookCall, outcome: ToolOutcome) => Awaitable<void>>[];
+  readonly observers: readonly NamedHook<ResultObserver>[];
 }
 
 export const NO_HOOKS: ToolHooks = {
@@ -83,31 +89,51 @@ export const NO_HOOKS: ToolHooks = {
   observers: [],
 };
 
-/** How long one hook may take; `tools/execute` is bounded by the tool's own timeout instead. */
-export const HOOK_DEADLINE_MS = 10_000;
+/** How long a hook may take that names no time; `tools/execute` is bounded by the tool's own timeout instead. */
+export const HOOK_DEADLINE_MS = 5000;
+export const MAX_HOOK_TIMEOUT_MS = 30_000;
 
-/** A hook threw or was late; the message blames it by name. */
+/** How much of a hook's own error message is kept: it goes into results and into the log. */
+const CAUSE_CHARACTERS = 600;
+
+/** A hook threw, was late, or decided what cannot be; the message blames it by name. */
 export class HookFailure extends Error {
   override readonly name = 'HookFailure';
+
+  constructor(
+    readonly hook: string,
+    cause: unknown,
+  ) {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    super(`The hook ${hook} failed: ${message.slice(0, CAUSE_CHARACTERS)}`, { cause });
+  }
 }
 
 /**
- * Runs one hook.
- * @throws HookFailure where it throws or does not settle within {@link HOOK_DEADLINE_MS}.
+ * Runs one hook, given as such or by its name alone, which leaves it the usual deadline.
+ * @throws HookFailure where it throws or does not settle within its deadline.
  */
-export async function runHook<T>(name: string, run: () => Awaitable<T>): Promise<T> {
+export async function runHook<T>(
+  hook: string | Omit<NamedHook<unknown>, 'run'>,
+  run: () => Awaitable<T>,
+): Promise<T> {
+  const { name, timeoutMs = HOOK_DEADLINE_MS } = typeof hook === 'string' ? { name: hook } : hook;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
-      reject(new Error(`it did not settle within ${String(HOOK_DEADLINE_MS)} ms`));
-    }, HOOK_DEADLINE_MS);
+      reject(lateHook(timeoutMs));
+    }, timeoutMs);
   });
   try {
     return await Promise.race([(async () => run())(), late]);
   } catch (error) {
-    const cause = error instanceof Error ? error.message : String(error);
-    throw new HookFailure(`The hook ${name} failed: ${cause}`, { cause: error });
+    throw new HookFailure(name, error);
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Why a hook failed that did not settle in time. */
+export function lateHook(timeoutMs: number): Error {
+  return new Error(`it did not settle within ${String(timeoutMs)} ms`);
 }

@@ -6,10 +6,18 @@
  */
 import { z } from 'zod';
 import { type InputBlock, inputBlockSchema } from '../contract/content.js';
-import { type ToolEffect, toolResultMetaSchema } from '../contract/events.js';
+import {
+  type ApprovalPreview,
+  type Question,
+  type Todo,
+  todoSchema,
+  type ToolEffect,
+  toolResultMetaSchema,
+} from '../contract/events.js';
 import type { Clock } from '../contract/ids.js';
 import type { PermissionDecision, PermissionPolicy } from '../core/permission.js';
 import { type CheckedCall, checkCall } from './call-check.js';
+import { previewCall } from './call-preview.js';
 import { type DraftResult, type HookCall, HookFailure, runHook, type ToolHooks } from './hooks.js';
 import type { ToolRegistry, ToolSelection } from './registry.js';
 import { boundContent } from './result-bounds.js';
@@ -27,6 +35,14 @@ export interface CallRequest {
   /** The tools that were offered to the model; any other is unknown. */
   readonly selection: ToolSelection;
   readonly policy: PermissionPolicy;
+  /** The recorded word of the pre-execute hooks, which are not asked again then. */
+  readonly preExecuted?: PreExecuted;
+}
+
+/** What the pre-execute hooks made of a call: their strictest decision, and its arguments where they rewrote them. */
+export interface PreExecuted {
+  readonly decision: PermissionDecision;
+  readonly arguments?: Readonly<Record<string, unknown>>;
 }
 
 /** How a call is to be run. A call that will not reach its body (unknown, invalid, denied) is quick and parallel. */
@@ -36,12 +52,25 @@ export interface CallPlan {
   /** May run as a local activity. */
   readonly quick: boolean;
   readonly decision: PermissionDecision;
+  /** What a person is to answer before it runs. */
+  readonly questions?: readonly Question[];
+  /** Absent where there are no such hooks, or the call is refused before them. */
+  readonly preExecuted?: PreExecuted;
 }
+
+/** What a person made of a call that waited for one. */
+export type PersonsVerdict =
+  | { readonly kind: 'allowed' }
+  | {
+      readonly kind: 'refused';
+      readonly code: 'DENIED' | 'APPROVAL_EXPIRED' | 'APPROVAL_UNAVAILABLE';
+      readonly reason: string;
+    };
 
 export interface ExecuteRequest extends CallRequest {
   readonly context: ToolContext;
-  /** A person allowed a call that the policy asks about. */
-  readonly approved?: boolean;
+  /** Set for a call that waited for a person. */
+  readonly verdict?: PersonsVerdict;
   /** Awaited right before the body, and only then; where it throws the body does not run and `executeCall` throws the same. */
   readonly beforeBody?: () => Promise<void>;
 }
@@ -52,13 +81,18 @@ export interface ToolOutcome {
   readonly isError: boolean;
   readonly error?: ToolFailure;
   readonly meta?: ToolResultMeta;
+  readonly todos?: readonly Todo[];
   readonly durationMs: number;
   readonly contexts: readonly (readonly InputBlock[])[];
 }
 
 export interface ToolPipeline {
+  /** Whether pre-execute hooks are asked, so that what they said is to be recorded. */
+  readonly asksHooks: boolean;
   /** Says how a call would run now. Never throws. */
   planCall(request: CallRequest): Promise<CallPlan>;
+  /** What the call would do, for a person; undefined where the tool cannot say. Never throws. */
+  previewCall(call: CallRequest['call'], context: ToolContext): Promise<ApprovalPreview | undefined>;
   /**
    * Checks again, runs the call and returns its result. Errors are results.
    * @throws the reason of `context.signal` where that was aborted before the body had ended, and what `beforeBody` throws.
@@ -69,7 +103,11 @@ export interface ToolPipeline {
 export function createToolPipeline({ registry, hooks, clock }: ToolPipelineDeps): ToolPipeline {
   const check = (request: CallRequest) => checkCall(registry, hooks, request);
   return {
-    planCall: async (request) => planChecked(await check(request)),
+    asksHooks: hooks.preExecute.length > 0,
+
+    planCall: async (request) => planChecked(await check(request), hooks.preExecute.length > 0),
+
+    previewCall: (call, context) => previewCall(registry, call, context),
 
     executeCall: async (request) => {
       const startedAt = clock();
@@ -95,15 +133,18 @@ export function createToolPipeline({ registry, hooks, clock }: ToolPipelineDeps)
   };
 }
 
-function planChecked(checked: CheckedCall): CallPlan {
+function planChecked(checked: CheckedCall, asksHooks: boolean): CallPlan {
   if (checked.kind === 'refused') {
     const decision = { kind: 'deny', reason: checked.text } as const;
     return { effect: checked.call.effect, mode: 'parallel', quick: true, decision };
   }
-  const { tool, mode, decision, call } = checked;
-  if (decision.kind === 'deny') return { effect: call.effect, mode: 'parallel', quick: true, decision };
-  const quick = tool.quick === true && call.effect === 'read' && decision.kind === 'allow';
-  return { effect: call.effect, mode, quick, decision };
+  const { tool, mode, decision, call, preExecuted } = checked;
+  const plan = { effect: call.effect, decision, ...(asksHooks ? { preExecuted } : {}) };
+  if (decision.kind === 'deny') return { ...plan, mode: 'parallel', quick: true };
+  const questions = tool.questions?.(call.arguments);
+  const quick =
+    tool.quick === true && call.effect === 'read' && decision.kind === 'allow' && questions === undefined;
+  return { ...plan, mode, quick, ...(questions === undefined ? {} : { questions }) };
 }
 
 /** Runs the body, or says why it does not run. */
@@ -113,11 +154,15 @@ async function settle(checked: CheckedCall, request: ExecuteRequest, hooks: Tool
   }
   const { tool, call, decision } = checked;
   if (decision.kind === 'deny') return denied(decision.reason);
-  if (decision.kind === 'ask' && request.approved !== true) {
-    return errorResult(
-      { name: 'ApprovalUnavailable', code: 'APPROVAL_UNAVAILABLE' },
-      approvalUnavailable(tool.name, decision.reason),
-    );
+  const { verdict } = request;
+  if (verdict?.kind === 'refused') {
+    const why = decision.kind === 'ask' ? decision.reason : verdict.reason;
+    const text = verdict.code === 'APPROVAL_UNAVAILABLE' ? unavailable(tool.name, why) : verdict.reason;
+    return errorResult({ name: 'ToolCallRefused', code: verdict.code }, text);
+  }
+  if (decision.kind === 'ask' && verdict === undefined) {
+    const text = `${tool.name} did not run: what it may do has changed since it was asked for. ${decision.reason} Ask for it again.`;
+    return denied(text);
   }
   await request.beforeBody?.();
   return runBody({ tool, call, context: request.context, middleware: hooks.execute });
@@ -127,9 +172,9 @@ function denied(reason: string): ToolOutput {
   return errorResult({ name: 'ToolCallDenied', code: 'DENIED' }, reason);
 }
 
-function approvalUnavailable(tool: string, reason: string): string {
+function unavailable(tool: string, reason: string): string {
   return (
-    `${tool} did not run: it needs approval, and nobody can give it here. ${reason} ` +
+    `${tool} did not run: it needs a person, and nobody is there to answer. ${reason} ` +
     'Whoever runs this session can allow it with `permission: full-access` for the session, or with a rule in the ' +
     `profile such as \`{ tool: ${tool}, decision: allow }\`. Go on without it, or say what you would have run.`
   );
@@ -138,6 +183,7 @@ function approvalUnavailable(tool: string, reason: string): string {
 const outputSchema = z.object({
   content: z.union([z.string(), z.array(inputBlockSchema)]),
   isError: z.boolean().optional(),
+  todos: z.array(todoSchema).optional(),
   meta: z.intersection(toolResultMetaSchema, z.record(z.string(), z.json())).optional(),
 });
 
@@ -153,12 +199,13 @@ function validateDraft(output: ToolOutput, tool: string): DraftResult {
   );
 }
 
-function toDraft({ content, isError, error, meta }: ToolOutput): DraftResult {
+function toDraft({ content, isError, error, meta, todos }: ToolOutput): DraftResult {
   return {
     content: toBlocks(content),
     isError: isError ?? error !== undefined,
     ...(error === undefined ? {} : { error }),
     ...(meta === undefined ? {} : { meta }),
+    ...(todos === undefined ? {} : { todos }),
   };
 }
 

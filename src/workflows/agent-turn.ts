@@ -11,7 +11,6 @@ import {
   continueAsNew,
   isCancellation,
   setHandler,
-  sleep,
   workflowInfo,
 } from '@temporalio/workflow';
 import {
@@ -24,7 +23,9 @@ import {
   type TurnStop,
 } from '../contract/agent-turn.js';
 import { createActivityProxies } from './activity-proxies.js';
+import { listenForAnswers } from './persons-answers.js';
 import { runToolCalls } from './tool-calls.js';
+import { startWorkingTime } from './working-time.js';
 
 /** The workflow of a turn: see `AGENT_TURN_WORKFLOW` and `turnWorkflowId` for how it is started. */
 export async function agentTurn(input: AgentTurnInput): Promise<void> {
@@ -38,6 +39,20 @@ export async function agentTurn(input: AgentTurnInput): Promise<void> {
   };
   let status: TurnStatus = { step: input.completedStep ?? 0, phase: 'advancing' };
   setHandler(getTurnStatusQuery, () => status);
+  const steps = new CancellationScope();
+  const time = startWorkingTime(policy.wallTimeMs, input.usedMs ?? 0, () => {
+    steps.cancel();
+  });
+  const answers = listenForAnswers({
+    onWaiting: () => {
+      time.pause();
+      status = { step: status.step, phase: 'waiting' };
+    },
+    onAnswered: () => {
+      time.resume();
+      status = { step: status.step, phase: 'tools' };
+    },
+  });
 
   /** Goes from step to step until the turn has ended; a number is the last completed step of a history that is full. */
   const goOn = async (): Promise<'ended' | number> => {
@@ -57,30 +72,29 @@ export async function agentTurn(input: AgentTurnInput): Promise<void> {
     const model = await activities.callModel(step);
     if (model.kind === 'aborted' || model.calls.length === 0) return;
     status = { step: step.step, phase: 'tools' };
-    await runToolCalls(activities, step, {
-      calls: model.calls,
-      hostId: model.hostId,
-      maxParallel: policy.maxParallelToolCalls,
-    });
+    const { calls, hostId } = model;
+    await runToolCalls(
+      activities,
+      step,
+      { calls, hostId, maxParallel: policy.maxParallelToolCalls },
+      answers,
+    );
   };
 
-  const steps = new CancellationScope();
-  const limit = startTimeLimit(policy.wallTimeMs, () => {
-    steps.cancel();
-  });
   let outcome: 'ended' | number = 'ended';
   try {
     outcome = await steps.run(goOn);
   } catch (error) {
-    const stop = stopOf(error, limit.reached());
+    const stop = stopOf(error, time.isOver);
     // Also a turn that was cancelled is settled in the log: nothing that ends it may be cancelled itself.
     await CancellationScope.nonCancellable(() =>
       activities.advance({ ...turn, completedStep: status.step, stop }),
     );
   } finally {
-    limit.clear();
+    time.clear();
   }
-  if (outcome !== 'ended') await continueAsNew<typeof agentTurn>({ ...input, completedStep: outcome });
+  if (outcome !== 'ended')
+    await continueAsNew<typeof agentTurn>({ ...input, completedStep: outcome, usedMs: time.usedMs() });
   status = { step: status.step, phase: 'ended' };
 }
 
@@ -90,33 +104,4 @@ function stopOf(error: unknown, timeIsUp: boolean): TurnStop {
   const cause = error instanceof ActivityFailure ? error.cause : error;
   const code = cause instanceof ApplicationFailure && cause.type != null ? cause.type : 'WorkflowError';
   return code === ACTIVITY_FAILURE.attemptSuperseded ? { kind: 'superseded' } : { kind: 'failed', code };
-}
-
-/**
- * Calls `onReached` once the turn has had its time, counted from the start of its first run.
- *
- * @param wallTimeMs null for no limit.
- */
-function startTimeLimit(wallTimeMs: number | null, onReached: () => void) {
-  let reached = false;
-  const scope = new CancellationScope();
-  if (wallTimeMs !== null) {
-    const remainingMs = workflowInfo().startTime.getTime() + wallTimeMs - Date.now();
-    scope
-      .run(() => sleep(Math.max(1, remainingMs)))
-      .then(
-        () => {
-          reached = true;
-          onReached();
-        },
-        // The turn was over, or cancelled, before its time was.
-        () => undefined,
-      );
-  }
-  return {
-    reached: () => reached,
-    clear: () => {
-      scope.cancel();
-    },
-  };
 }

@@ -9,8 +9,9 @@ import { v7 as uuidv7 } from 'uuid';
 import { LOOPBACK_HOSTS, type AppDeps } from '../../src/api/app-deps.js';
 import { createApp } from '../../src/api/app.js';
 import { DEFAULT_PROFILE, type Profile } from '../../src/contract/configuration.js';
+import type { AskRef } from '../../src/contract/agent-turn.js';
 import type { ModelResource, Problem, SessionResource } from '../../src/contract/http.js';
-import type { SessionId, SessionUid } from '../../src/contract/ids.js';
+import type { Clock, SessionId, SessionUid } from '../../src/contract/ids.js';
 import type { SessionStore } from '../../src/store/session-store.js';
 import { openSqliteStore } from '../../src/store/sqlite/open.js';
 
@@ -18,6 +19,8 @@ export interface Nudge {
   readonly kind: 'start' | 'decision' | 'cancel';
   readonly uid: SessionUid;
   readonly turn: number;
+  /** Of a decision. */
+  readonly ask?: AskRef;
 }
 
 export interface ApiServer {
@@ -49,19 +52,24 @@ export async function startApi(
     readonly wrapStore?: (store: SessionStore) => SessionStore;
     /** Told what the engine is told. */
     readonly onNudge?: (nudge: Nudge) => void;
+    /** What is wrong with edited arguments of a tool. */
+    readonly checkArguments?: AppDeps['tools']['checkArguments'];
+    readonly clock?: Clock;
   } = {},
 ): Promise<ApiServer> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'turnkeeper-api-')));
   const workspace = join(folder, 'workspace');
   const workspacesFolder = join(folder, 'home', 'workspaces');
   mkdirSync(workspace);
-  const sqlite = await openSqliteStore({ path: join(folder, 'sessions.db'), clock: Date.now });
+  const { clock = Date.now, checkArguments = () => undefined } = options;
+  const sqlite = await openSqliteStore({ path: join(folder, 'sessions.db'), clock });
   const store = options.wrapStore?.(sqlite) ?? sqlite;
   const nudges: Nudge[] = [];
   const condition = { isDraining: false, isEngineUp: true, engineFails: false };
-  const record = (kind: Nudge['kind']) => (uid: SessionUid, turn: number) => {
-    nudges.push({ kind, uid, turn });
-    options.onNudge?.({ kind, uid, turn });
+  const record = (kind: Nudge['kind']) => (uid: SessionUid, turn: number, ask?: AskRef) => {
+    const nudge: Nudge = { kind, uid, turn, ...(ask === undefined ? {} : { ask }) };
+    nudges.push(nudge);
+    options.onNudge?.(nudge);
     return condition.engineFails ? Promise.reject(new Error('the engine is away')) : Promise.resolve();
   };
   const profile: Profile = { ...DEFAULT_PROFILE, name: 'default', provider: 'demo', model: 'demo' };
@@ -77,9 +85,9 @@ export async function startApi(
       has: (provider, model) => models.some((entry) => entry.provider === provider && entry.model === model),
       list: () => models,
     },
-    tools: { checkArguments: () => undefined },
+    tools: { checkArguments },
     ids: { uuid: uuidv7 },
-    clock: Date.now,
+    clock,
     logger: pino({ level: 'silent' }),
     settings: {
       version: '1.2.3',

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StoreError } from '../../src/store/session-store.js';
 import { call, withMethods } from './api-server.js';
+import { AskedTurn } from './asked-turn.js';
 import { FollowedSession, ids, range, seqs } from './followed-session.js';
 
 let session: FollowedSession;
@@ -93,6 +94,24 @@ describe('the stream', () => {
     await reader.until(({ events }) => events.at(-1)?.type === 'step/start');
     expect(ids(reader).slice(-7)).toEqual(['8+1', '8+2', '9+2', '9+3', '10+3', '11', '12']);
     expect(reader.frames.map(({ call: index }) => index)).toEqual([0, 1, 1]);
+  });
+
+  it('tells what waits for a person, approvals and questions alike, and each decision at once', async () => {
+    await session.prompt('a');
+    const turn = await AskedTurn.enter(session.api.store, await session.api.uidOf('s'), 2);
+    const approval = await turn.ask(0);
+    const reader = await session.follow();
+    await reader.until(({ states }) => states.at(-1)?.approvals === 1);
+    const question = await turn.askQuestion(1, [{ id: 'q', question: 'Which?' }]);
+    await reader.until(({ states }) => states.at(-1)?.approvals === 2);
+    await call(`${session.api.url}/v1/approvals/${approval}`, 'POST', { outcome: 'allow' });
+    await reader.until(({ states }) => states.at(-1)?.approvals === 1);
+    expect(reader.states.at(-1)).toMatchObject({ status: 'waiting-approval' });
+    await call(`${session.api.url}/v1/questions/${question}`, 'POST', {
+      answers: [{ id: 'q', text: 'this' }],
+    });
+    await reader.until(({ states }) => states.at(-1)?.approvals === 0);
+    expect(reader.states.at(-1)).toMatchObject({ status: 'running', turn: 1 });
   });
 
   it('tells the state again when it changes, and only then', async () => {

@@ -52,6 +52,17 @@ describe('a prompt', () => {
     });
   });
 
+  it('says in the log where nobody can answer what its turn asks, and says nothing else', async () => {
+    for (const unattended of [true, false, undefined]) await send({ text: 'go', unattended });
+    const events = await api.store.readEvents(await api.uidOf('s'), { after: 0, limit: 10 });
+    const marks = events.flatMap((event) =>
+      event.type === 'agent/inbox/spliced' ? (event.data.inserted ?? []).map((item) => item.unattended) : [],
+    );
+    expect(marks).toEqual([true, undefined, undefined]);
+    await new TurnDriver(api.store, await api.uidOf('s')).enter();
+    expect((await api.store.readState(await api.uidOf('s'))).openTurn?.unattended).toBe(true);
+  });
+
   it('waits behind a running turn and tells its place in its own list', async () => {
     await send({ text: 'first' });
     await new TurnDriver(api.store, await api.uidOf('s')).enter();

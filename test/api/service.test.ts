@@ -107,7 +107,13 @@ describe('the description of the API', () => {
     for (const [path, methods] of Object.entries((body as Description).paths)) {
       for (const method of Object.keys(methods)) {
         const answer = await call(
-          api.url + path.replace('{id}', 'none').replace('{turn}', '1').replace('{sha256}', 'x'),
+          api.url +
+            path
+              .replace('{id}', 'none')
+              .replace('{turn}', '1')
+              .replace('{sha256}', 'x')
+              .replace('{approvalId}', 'x')
+              .replace('{questionId}', 'x'),
           method.toUpperCase(),
           method === 'get' || method === 'delete' ? undefined : {},
         );

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionEvent } from '../../src/contract/events.js';
+import type { CallId, QuestionId } from '../../src/contract/ids.js';
 import type { SessionStore, StoreErrorCode } from '../../src/store/session-store.js';
 import { framesPath, openSqliteStore } from '../../src/store/sqlite/open.js';
 import { expectCode, TestSession, title } from './session-store/store-fixture.js';
@@ -121,6 +122,14 @@ describe('a deletion', () => {
       await each.enter();
       await each.frame(await each.attempt(), 'x');
       await each.message(1);
+      await each.append({
+        type: 'question/asked',
+        data: {
+          questionId: `question-of-${each.uid}` as QuestionId,
+          callId: 'call_1' as CallId,
+          questions: [],
+        },
+      });
       await each.transact((transaction) =>
         transaction.stage(1, 1, { index: 0, content: [], isError: false, contexts: [], durationMs: 0 }),
       );
@@ -145,6 +154,7 @@ describe('a deletion', () => {
     expect(Object.keys(before).sort()).toEqual([
       'frames.frame_heads',
       'frames.frames',
+      'log.approvals',
       'log.attempts',
       'log.blobs',
       'log.events',

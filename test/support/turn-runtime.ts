@@ -26,6 +26,7 @@ import type { SessionSettings } from '../../src/contract/session.js';
 import type { TurnEngine } from '../../src/contract/turn-engine.js';
 import { createModelCatalog, type ModelCatalog } from '../../src/model/model-catalog.js';
 import { assemblePrompt } from '../../src/prompt/assemble-prompt.js';
+import { currentProcess, isRunning } from '../../src/runtime/home/process-identity.js';
 import { installTemporalRuntime } from '../../src/runtime/temporal-runtime.js';
 import { createTemporalTurnEngine } from '../../src/runtime/temporal-turn-engine.js';
 import { startTurnWorkers } from '../../src/runtime/turn-workers.js';
@@ -34,6 +35,7 @@ import type { SessionStore, TurnRecord } from '../../src/store/session-store.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js';
 import { BUILT_IN_TOOLS } from '../../src/tools/built-in-tools.js';
 import { NO_HOOKS } from '../../src/tools/hooks.js';
+import { createBackgroundJobs } from '../../src/tools/jobs/background-jobs.js';
 import { createLocalExecutionProvider } from '../../src/tools/local/local-execution-provider.js';
 import { killMarkedProcesses } from '../../src/tools/local/process-tree.js';
 import { createToolPipeline } from '../../src/tools/pipeline.js';
@@ -84,6 +86,8 @@ export interface TurnRuntime {
   ): Promise<{ turn: number | null }>;
   /** Admits a prompt and starts the turn that it opens. */
   prompt(uid: SessionUid, text: string, requestId?: string): Promise<number | null>;
+  /** As {@link prompt}, for a turn whose asks nobody can answer. */
+  promptUnattended(uid: SessionUid, text: string): Promise<number | null>;
   ended(uid: SessionUid, turn: number): Promise<TurnRecord>;
   /** Resolves with the next frame of the session. */
   firstFrame(uid: SessionUid): Promise<void>;
@@ -135,16 +139,13 @@ export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<Tur
   ]);
   const entries = providerEntries(options);
   const registry = createToolRegistry(options.tools ?? BUILT_IN_TOOLS);
-  const common: Omit<ActivityDeps, 'store' | 'models'> = {
+  const common: Omit<ActivityDeps, 'store' | 'models' | 'jobsOf'> = {
     profiles,
     assemblePrompt,
     platform: 'linux x64',
     registry,
     pipeline: createToolPipeline({ registry, hooks: NO_HOOKS, clock: Date.now }),
     execution: createLocalExecutionProvider(),
-    jobsOf: () => {
-      throw new Error('no jobs yet');
-    },
     endLeftovers: async (key) => {
       await killMarkedProcesses(key);
     },
@@ -160,7 +161,21 @@ export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<Tur
   const boot = async () => {
     const store = await openStore();
     const models = createModelCatalog(entries, options.env ?? {}, { demoWordDelayMs: 0 });
-    const activities = createActivities({ ...common, store, models });
+    const jobs = createBackgroundJobs({
+      folder: join(folder, 'jobs'),
+      execution: common.execution,
+      clock: Date.now,
+      owner: currentProcess(),
+      isRunning,
+      endMarked: killMarkedProcesses,
+      logger,
+    });
+    const activities = createActivities({
+      ...common,
+      store,
+      models,
+      jobsOf: (uid) => jobs.ofSession(uid),
+    });
     const workers = await startTurnWorkers({
       connection,
       namespace: 'default',
@@ -168,24 +183,38 @@ export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<Tur
       taskQueue: deployment,
       activities: options.wrapActivities?.(activities) ?? activities,
     });
-    return { store, models, workers };
+    return { store, models, workers, jobs };
   };
   let running = await boot();
   const halt = async () => {
     await running.workers.stop();
+    await running.jobs.stop();
     await running.store.close();
   };
 
-  const admit = async (uid: SessionUid, text: string, mode: PromptMode, requestId = uuidv7()) => {
+  const admit = async (
+    uid: SessionUid,
+    text: string,
+    mode: PromptMode,
+    requestId = uuidv7(),
+    unattended = false,
+  ) => {
     const admission = await admitPrompt(running.store, uid, {
       requestId: requestId as RequestId,
       itemId: uuidv7() as ItemId,
       mode,
       content: [{ type: 'text', text }],
       bodySha256: text,
+      unattended,
     });
     if (admission.kind !== 'accepted') throw new Error(admission.kind);
     return { turn: admission.turn };
+  };
+
+  const prompt = async (uid: SessionUid, text: string, requestId?: string, unattended = false) => {
+    const { turn } = await admit(uid, text, 'queue', requestId, unattended);
+    if (turn !== null) await engine.startTurn(uid, turn);
+    return turn;
   };
 
   const ended = (uid: SessionUid, turn: number) =>
@@ -225,11 +254,8 @@ export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<Tur
       return uid;
     },
     admit,
-    prompt: async (uid, text, requestId) => {
-      const { turn } = await admit(uid, text, 'queue', requestId);
-      if (turn !== null) await engine.startTurn(uid, turn);
-      return turn;
-    },
+    prompt: (uid, text, requestId) => prompt(uid, text, requestId),
+    promptUnattended: (uid, text) => prompt(uid, text, uuidv7(), true),
     firstFrame: (uid) =>
       new Promise((resolve) => {
         const unwatch = running.store.watch(uid, ({ kind }) => {

@@ -31,7 +31,7 @@ export function promptRoutes(deps: AppDeps, nudge: EngineNudge): Router {
     const session = await sessionOf(request, store);
     const content = contentOf(prompt);
     await checkBlobs(store, session.uid, content);
-    const { mode, timeZone } = prompt;
+    const { mode, timeZone, unattended } = prompt;
     const { settings } = await store.readState(session.uid);
     const choice = promptChoice(prompt, settings ?? {}, deps);
 
@@ -45,6 +45,7 @@ export function promptRoutes(deps: AppDeps, nudge: EngineNudge): Router {
         bodySha256: bodyDigest(prompt),
         timeZone,
         by: contextOf(request).by,
+        unattended,
         ...choice,
       });
       // One that was accepted before is answered again, also by a session that has spent its allowance since. Thrown

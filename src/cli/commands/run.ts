@@ -5,6 +5,7 @@ import { ApiError } from '../../client/api-error.js';
 import type { FollowItem } from '../../client/follow.js';
 import type { SessionResource } from '../../contract/http.js';
 import type { PermissionMode } from '../../contract/session.js';
+import { AskDialogue } from '../ask-dialogue.js';
 import { explain, UsageError } from '../cli-error.js';
 import type { CliIo } from '../cli-io.js';
 import type { Connection, ServerFlags } from '../connect.js';
@@ -42,6 +43,9 @@ export async function run(
 class Run {
   readonly #abort = new AbortController();
   readonly #printer: TranscriptPrinter;
+  /** Null where nobody can be asked. */
+  readonly #dialogue: AskDialogue | null;
+  #printed: Promise<void> = Promise.resolve();
   readonly #connections: Connection[] = [];
   #sessionId = '';
   #isAccepted = false;
@@ -65,6 +69,8 @@ class Run {
       notes: isQuiet || !stderr.isTerminal ? null : stderr,
       streams: true,
     });
+    const isAttended = !isQuiet && io.stdin.isTTY === true && !io.stdin.readableEnded && stderr.isTerminal;
+    this.#dialogue = isAttended ? new AskDialogue(io, () => this.#connection.client) : null;
   }
 
   async execute(): Promise<number> {
@@ -87,6 +93,7 @@ class Run {
       await this.#say('The prompt was accepted and waits in the queue of its session.');
       return this.#stoppedCode;
     } finally {
+      await this.#printAll();
       for (const connection of this.#connections) await connection.close();
       clearTimeout(timer);
       ignoreInterrupts();
@@ -123,6 +130,7 @@ class Run {
     const answer = await client.prompt(session.id, {
       requestId: randomUUID(),
       text: this.task,
+      ...(this.#dialogue === null ? { unattended: true } : {}),
       ...(provider === undefined ? {} : { provider }),
       ...(model === undefined ? {} : { model }),
     });
@@ -140,6 +148,7 @@ class Run {
       onDisconnect: (error) => void this.#say(`${explain(error)} Trying again.`),
       reconnect: () => this.#connect(),
     });
+    await this.#printAll();
     return this.#finish(end);
   }
 
@@ -191,7 +200,31 @@ class Run {
       }
       if (this.options.json === true) await this.io.stdout.write(`${JSON.stringify(event)}\n`);
     }
-    await this.#printer.print(item);
+    if (this.#dialogue === null) await this.#printer.print(item);
+    else await this.#show(item, this.#dialogue);
+  }
+
+  /** Puts to the person what the turn asks; while something is asked, what else happens waits to be printed. */
+  async #show(item: FollowItem, dialogue: AskDialogue): Promise<void> {
+    if (item.type === 'event' && item.event.turn === this.#turn) {
+      const isAsk = item.event.type === 'approval/asked' || item.event.type === 'question/asked';
+      if (isAsk && !dialogue.isBusy) await this.#printer.endLine();
+      dialogue.see(item.event);
+      if (isAsk) return;
+    }
+    // What runs beside a question is to be watched or not at all: its result is printed later.
+    if (dialogue.isBusy && item.type === 'frame') return;
+    this.#printed = this.#printed.then(async () => {
+      await dialogue.idle();
+      await this.#printer.print(item);
+    });
+    if (!dialogue.isBusy) await this.#printed;
+  }
+
+  /** Asks nothing more, and prints what has waited. */
+  async #printAll(): Promise<void> {
+    await this.#dialogue?.close();
+    await this.#printed;
   }
 
   /** Cancels the turn and lets the follow go on to its end; a prompt that still waits is left where it is. */
@@ -227,7 +260,7 @@ class Run {
     });
     if (code === EXIT.approvalUnavailable) {
       await this.#say(
-        'A tool call needed an approval that nobody could give. Run with --permission full-access to allow all calls.',
+        'A tool call needed an approval that nobody could give. Run at a terminal to be asked, or with --permission full-access to allow all calls.',
       );
     }
     return code;

@@ -13,6 +13,8 @@ export type ConfigurationErrorCode =
   | 'HOST_NOT_ALLOWED'
   /** `store.url` names a store that this version does not have. */
   | 'STORE_NOT_AVAILABLE'
+  /** A module of `extensions` cannot be used. */
+  | 'EXTENSION_INVALID'
   /** A profile extends or names something that is not there, or extends itself. */
   | 'PROFILE_INVALID';
 

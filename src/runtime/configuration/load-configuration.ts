@@ -26,7 +26,7 @@ export interface ConfigurationSources {
 }
 
 export interface LoadedConfiguration {
-  /** Checked; `home` and `server.workspaceRoots` are absolute. */
+  /** Checked; `home`, `server.workspaceRoots` and `extensions` are absolute. */
   readonly configuration: Configuration;
   /** Where each value comes from, by its path (`server.port`). Lists and empty objects count as one value. */
   readonly origins: Readonly<Record<string, ConfigurationOrigin>>;
@@ -176,6 +176,7 @@ function withAbsolutePaths(configuration: Configuration, userHome: string, base:
       ...configuration.server,
       workspaceRoots: configuration.server.workspaceRoots?.map(absolute) ?? null,
     },
+    extensions: configuration.extensions.map(absolute),
   };
 }
 

@@ -18,6 +18,11 @@ export function identifyProcess(pid: number): ProcessIdentity | undefined {
   return startTime === undefined ? undefined : { pid, startTime };
 }
 
+/** The identity of this process; where the system tells nothing of it, its pid alone is a good guess. */
+export function currentProcess(): ProcessIdentity {
+  return identifyProcess(process.pid) ?? { pid: process.pid, startTime: 'unknown' };
+}
+
 /** Whether the very process runs still. */
 export function isRunning(identity: ProcessIdentity): boolean {
   return identifyProcess(identity.pid)?.startTime === identity.startTime;

@@ -18,6 +18,7 @@ import {
   type AttemptGrant,
   type AttemptOwner,
   type AttemptRef,
+  type CallRecord,
   type LogTransaction,
   type RequestRecord,
   type SessionRecord,
@@ -29,7 +30,7 @@ import { chunked } from './chunked.js';
 import { projectChange } from './projections.js';
 import { insertBlob, selectBlob } from './queries.js';
 import { eventOfRow, rowOfEvent } from './rows.js';
-import type { LogTables } from './schema.js';
+import { STEP_PLAN, type LogTables } from './schema.js';
 
 export class SqlTransaction implements LogTransaction {
   #state: SessionState;
@@ -133,29 +134,40 @@ export class SqlTransaction implements LogTransaction {
   }
 
   async stage(turn: number, step: number, result: StagedResult): Promise<void> {
+    await this.#stage(turn, step, { call: result.index, data: JSON.stringify(result) });
+  }
+
+  async staged(turn: number, step: number): Promise<readonly StagedResult[]> {
+    const rows = await this.#staged(turn, step);
+    return rows.filter(({ call }) => call !== STEP_PLAN).map(({ data }) => JSON.parse(data) as StagedResult);
+  }
+
+  async savePlan(turn: number, step: number, plan: readonly CallRecord[]): Promise<void> {
+    await this.#stage(turn, step, { call: STEP_PLAN, data: JSON.stringify(plan) });
+  }
+
+  async plan(turn: number, step: number): Promise<readonly CallRecord[] | null> {
+    const row = (await this.#staged(turn, step)).find(({ call }) => call === STEP_PLAN);
+    return row === undefined ? null : (JSON.parse(row.data) as CallRecord[]);
+  }
+
+  async #stage(turn: number, step: number, row: { call: number; data: string }): Promise<void> {
     await this.db
       .insertInto('staged')
-      .values({
-        session_uid: this.record.uid,
-        turn,
-        step,
-        call: result.index,
-        data: JSON.stringify(result),
-      })
+      .values({ session_uid: this.record.uid, turn, step, ...row })
       .onConflict((conflict) => conflict.doNothing())
       .execute();
   }
 
-  async staged(turn: number, step: number): Promise<readonly StagedResult[]> {
-    const rows = await this.db
+  #staged(turn: number, step: number): Promise<{ call: number; data: string }[]> {
+    return this.db
       .selectFrom('staged')
-      .select('data')
+      .select(['call', 'data'])
       .where('session_uid', '=', this.record.uid)
       .where('turn', '=', turn)
       .where('step', '=', step)
       .orderBy('call')
       .execute();
-    return rows.map(({ data }) => JSON.parse(data) as StagedResult);
   }
 
   async saveBlob(bytes: Uint8Array, mediaType: string): Promise<Sha256> {

@@ -21,6 +21,8 @@ export interface CommandProcess {
   /** Clock ticks since the system's start; what is older is not looked at. 0 looks at everything. */
   readonly startedAt: number;
   readonly marker: string;
+  /** Whether the group leader only stands around the command, which dies with it: it is not asked to end, but killed. */
+  readonly isMonitored: boolean;
 }
 
 interface ProcessEntry {
@@ -32,8 +34,12 @@ interface ProcessEntry {
 }
 
 /** The command of a process that was just spawned as the leader of its group. */
-export function commandProcess(pid: number, marker: string): CommandProcess {
-  return { pid, startedAt: readEntry(pid)?.startedAt ?? 0, marker };
+export function commandProcess(
+  pid: number,
+  marker: string,
+  { isMonitored }: Pick<CommandProcess, 'isMonitored'>,
+): CommandProcess {
+  return { pid, startedAt: readEntry(pid)?.startedAt ?? 0, marker, isMonitored };
 }
 
 /**
@@ -43,12 +49,13 @@ export function commandProcess(pid: number, marker: string): CommandProcess {
  */
 export async function endProcessTree(command: CommandProcess): Promise<number> {
   if (process.platform !== 'linux') return endGroup(command.pid);
-  return endAll((entries) => {
+  const find: Find = (entries) => {
     const isRoot = ({ pid, group, session }: ProcessEntry) =>
       pid === command.pid || group === command.pid || session === command.pid;
     const young = entries.filter(({ startedAt }) => startedAt >= command.startedAt);
     return withDescendants(young, (entry) => isRoot(entry) || markerOf(entry.pid) === command.marker);
-  });
+  };
+  return endAll(find, command.isMonitored ? command.pid : undefined);
 }
 
 /**
@@ -73,13 +80,14 @@ export function commandMarkers(): readonly string[] {
 
 type Find = (entries: readonly ProcessEntry[]) => readonly number[];
 
-async function endAll(find: Find): Promise<number> {
+/** @param unasked A process that gets no SIGTERM, for the others' sake. */
+async function endAll(find: Find, unasked?: number): Promise<number> {
   const seen = new Set<number>();
   const signalAll = (signal: 'SIGTERM' | 'SIGKILL') => {
     const pids = find(listProcesses());
     for (const pid of pids) {
       seen.add(pid);
-      sendSignal(pid, signal);
+      if (signal === 'SIGKILL' || pid !== unasked) sendSignal(pid, signal);
     }
     return pids.length;
   };

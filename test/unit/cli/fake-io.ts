@@ -1,5 +1,5 @@
 /** A process for commands under test: what they write is kept, and the test interrupts them. */
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import type { CliIo } from '../../../src/cli/cli-io.js';
 
@@ -7,6 +7,10 @@ export interface FakeIo extends CliIo {
   readonly written: { out: string; err: string };
   readonly forced: number[];
   interrupt(): void;
+  /** Types a line, where standard input is a terminal. */
+  type(line: string): void;
+  /** Ends standard input, where it is a terminal. */
+  hangUp(): void;
   /** Resolves once the text has been written to either stream. */
   wrote(text: string): Promise<void>;
 }
@@ -14,7 +18,7 @@ export interface FakeIo extends CliIo {
 export function fakeIo(
   options: {
     readonly stdin?: string;
-    readonly isTerminal?: { readonly out?: boolean; readonly err?: boolean };
+    readonly isTerminal?: { readonly in?: boolean; readonly out?: boolean; readonly err?: boolean };
     readonly env?: NodeJS.ProcessEnv;
     readonly cwd?: string;
   } = {},
@@ -22,10 +26,12 @@ export function fakeIo(
   const written = { out: '', err: '' };
   const handlers = new Set<() => void>();
   const forced: number[] = [];
+  const keyboard = new PassThrough();
+  const piped = Readable.from(options.stdin === undefined ? [] : [Buffer.from(options.stdin)]);
   return {
     written,
     forced,
-    stdin: Readable.from(options.stdin === undefined ? [] : [Buffer.from(options.stdin)]),
+    stdin: options.isTerminal?.in === true ? Object.assign(keyboard, { isTTY: true }) : piped,
     stdout: {
       isTerminal: options.isTerminal?.out === true,
       write: async (text) => {
@@ -49,6 +55,12 @@ export function fakeIo(
     },
     interrupt: () => {
       for (const handler of handlers) handler();
+    },
+    type: (line) => {
+      keyboard.write(`${line}\n`);
+    },
+    hangUp: () => {
+      keyboard.end();
     },
     wrote: async (text) => {
       while (!written.out.includes(text) && !written.err.includes(text)) await setImmediate();

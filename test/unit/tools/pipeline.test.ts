@@ -121,9 +121,10 @@ describe('the permission of a call', () => {
     const { pipeline, request, execute } = await setUpEcho();
     const call = { ...request('echo', { text: 'a' }), policy: ASKS };
     expect((await pipeline.planCall(call)).decision.kind).toBe('ask');
-    const outcome = await pipeline.executeCall(call);
+    const verdict = { kind: 'refused', code: 'APPROVAL_UNAVAILABLE', reason: '' } as const;
+    const outcome = await pipeline.executeCall({ ...call, verdict });
     expect(outcome.error?.code).toBe('APPROVAL_UNAVAILABLE');
-    expect(textOf(outcome)).toContain('echo did not run: it needs approval');
+    expect(textOf(outcome)).toContain('echo did not run: it needs a person');
     expect(textOf(outcome)).toContain('A rule of the profile wants echo to be approved.');
     expect(textOf(outcome)).toContain('permission: full-access');
     expect(textOf(outcome)).toContain('{ tool: echo, decision: allow }');
@@ -142,7 +143,7 @@ describe('the permission of a call', () => {
       },
     });
     const approved = (text: string) =>
-      pipeline.executeCall({ ...request('echo', { text }), policy: ASKS, approved: true });
+      pipeline.executeCall({ ...request('echo', { text }), policy: ASKS, verdict: { kind: 'allowed' } });
     expect(textOf(await approved('yes'))).toBe('yes');
     expect((await approved('no')).error?.code).toBe('DENIED');
   });

@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ConfigurationError } from '../../../../src/runtime/configuration/configuration-error.js';
 import {
@@ -130,6 +130,26 @@ describe('loadConfiguration', () => {
       join(userHome, 'here'),
       '/srv',
     ]);
+  });
+
+  it('makes the paths of extensions absolute, from the folder of the file that names them', () => {
+    const other = join(userHome, 'elsewhere', 'other.yaml');
+    mkdirSync(dirname(other));
+    writeFileSync(other, 'extensions: [./tickets.mjs, "~/shared.mjs", /srv/rules.mjs]');
+    expect(load({ flags: { config: other } }).configuration.extensions).toEqual([
+      join(userHome, 'elsewhere', 'tickets.mjs'),
+      join(userHome, 'shared.mjs'),
+      '/srv/rules.mjs',
+    ]);
+  });
+
+  it('takes extensions from the file alone', () => {
+    const env = { TURNKEEPER_EXTENSIONS: '/tmp/other.mjs', EXTENSIONS: '/tmp/other.mjs' };
+    expect(load({ env }).configuration.extensions).toEqual([]);
+    const clone = join(userHome, 'clone');
+    mkdirSync(clone);
+    writeFileSync(join(clone, 'turnkeeper.config.yaml'), 'extensions: [./evil.mjs]');
+    expect(load({ workingFolder: clone }).configuration.extensions).toEqual([]);
   });
 
   it('accepts an empty file and sections whose keys are all commented out', () => {

@@ -1,0 +1,136 @@
+/** A job in the process that runs it: watches the command to its end and writes down what it says and how it ended. */
+import { sha256Schema } from '../../contract/ids.js';
+import type {
+  CapturedStream,
+  CommandEnding,
+  CommandResult,
+  ExecutionProvider,
+} from '../execution-provider.js';
+import { assertNever } from '../../contract/failures.js';
+import { looksBinary } from '../media-type.js';
+import { utf8Tail } from '../utf8-cut.js';
+import { isKillRequested, type JobFiles, recordEnding } from './job-files.js';
+import { createOutputLog, type OutputLog } from './output-log.js';
+import type { JobEnding, JobRequest } from './session-jobs.js';
+
+/** In the place of a blob's digest: the job's own output is what is kept, and nobody is told of a blob. */
+const NO_BLOB = sha256Schema.parse('0'.repeat(64));
+
+export interface RunningJob {
+  readonly files: JobFiles;
+  /** How it ended, once that is recorded or cannot be. Never rejects. */
+  readonly ended: Promise<JobEnd>;
+  /** Ends the command with all its processes, where it has not ended. */
+  end(as: 'killed' | 'lost'): Promise<JobEnd>;
+}
+
+export interface JobEnd {
+  readonly ending: JobEnding;
+  /** Why the ending is `failed`. */
+  readonly error?: unknown;
+  /** Why the ending is not recorded. */
+  readonly recordError?: unknown;
+}
+
+/** Runs the command of a job whose folder was just made. */
+export function runJob(
+  files: JobFiles,
+  request: JobRequest,
+  {
+    execution,
+    keptBytes,
+  }: { readonly execution: Pick<ExecutionProvider, 'runCommand'>; readonly keptBytes: number },
+): RunningJob {
+  const controller = new AbortController();
+  const log = createOutputLog(files.folder, keptBytes);
+  let endedAs: 'killed' | 'lost' = 'lost';
+
+  async function run(): Promise<JobEnd> {
+    const shownBytes = { stdout: 0, stderr: 0 };
+    try {
+      const result = await execution.runCommand({
+        ...request,
+        signal: controller.signal,
+        output: (stream, text) => {
+          shownBytes[stream] += Buffer.byteLength(text);
+          log.append(text);
+        },
+        saveBlob: () => Promise.resolve(NO_BLOB),
+      });
+      noteUnshown(log, result, shownBytes);
+      return { ending: isKillRequested(files) ? { kind: 'killed' } : jobEnding(result.ending, request) };
+    } catch (error) {
+      if (controller.signal.aborted) return { ending: { kind: endedAs } };
+      return { ending: { kind: 'failed', message: messageOf(error) }, error };
+    }
+  }
+
+  async function runAndRecord(): Promise<JobEnd> {
+    const end = await run();
+    try {
+      // After all output: whoever sees the ending finds all of it.
+      return { ...end, ending: recordEnding(files, end.ending) };
+    } catch (recordError) {
+      return { ...end, recordError };
+    }
+  }
+
+  const ended = runAndRecord();
+  return {
+    files,
+    ended,
+    end: (as) => {
+      if (!controller.signal.aborted) {
+        endedAs = as;
+        controller.abort(new Error(`The job is to end: ${as}.`));
+      }
+      return ended;
+    },
+  };
+}
+
+function jobEnding(ending: CommandEnding, { timeoutMs }: JobRequest): JobEnding {
+  switch (ending.kind) {
+    case 'exited':
+    case 'signalled':
+      return ending;
+    case 'timed-out':
+      return { kind: 'timed-out', afterMs: timeoutMs };
+    default:
+      return assertNever(ending);
+  }
+}
+
+/** What was not said while the command ran: binary output, the end of a stream that was cut off, and leftovers. */
+function noteUnshown(
+  log: OutputLog,
+  { stdout, stderr, leftovers }: CommandResult,
+  shownBytes: Readonly<Record<'stdout' | 'stderr', number>>,
+): void {
+  noteRest(log, stdout, shownBytes.stdout);
+  noteRest(log, stderr, shownBytes.stderr);
+  if (leftovers > 0) {
+    log.note(`[${String(leftovers)} ${leftovers === 1 ? 'process' : 'processes'} left running and ended]`);
+  }
+}
+
+function noteRest(log: OutputLog, stream: CapturedStream, shownBytes: number): void {
+  if (stream.binary !== undefined) {
+    log.note(`[binary output: ${String(stream.bytes)} bytes, ${stream.binary}]`);
+    return;
+  }
+  // Bytes that are no UTF-8 are shown as more bytes than they are, so this is never too much.
+  const missing = stream.bytes - shownBytes;
+  if (missing <= 0) return;
+  const end = utf8Tail(Buffer.from(stream.omittedBytes === 0 ? stream.head : stream.tail), missing);
+  if (looksBinary(end)) {
+    log.note(`[${String(missing)} bytes left out: binary output]`);
+    return;
+  }
+  if (missing > end.length) log.note(`[${String(missing - end.length)} bytes left out]`);
+  log.append(Buffer.from(end).toString('utf8'));
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

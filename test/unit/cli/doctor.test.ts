@@ -1,0 +1,206 @@
+import { createServer, type Server } from 'node:http';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { once } from 'node:events';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { runCli } from '../../../src/cli/program.js';
+import { checkNodeVersion, OLDEST_NODE } from '../../../src/runtime/doctor/program-checks.js';
+import type { NamedFinding } from '../../../src/runtime/doctor/run-doctor.js';
+import { acquireHomeLock, type HomeLock } from '../../../src/runtime/home/home-lock.js';
+import { openSqliteStore } from '../../../src/store/sqlite/open.js';
+import { environmentWithBubblewrap } from '../../support/bubblewrap.js';
+import { fakeIo } from './fake-io.js';
+
+let folder: string;
+let home: string;
+let lock: HomeLock | undefined;
+let server: Server | undefined;
+beforeEach(() => {
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'turnkeeper-doctor-')));
+  home = join(folder, 'home');
+  mkdirSync(home);
+});
+afterEach(() => {
+  lock?.release();
+  server?.close();
+  [lock, server] = [undefined, undefined];
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function doctor(args: string[] = [], env: NodeJS.ProcessEnv = {}) {
+  const io = fakeIo({
+    env: {
+      PATH: process.env.PATH,
+      HOME: folder,
+      TURNKEEPER_HOME: home,
+      TURNKEEPER_CACHE: join(folder, 'cache'),
+      ...env,
+    },
+  });
+  return { code: await runCli(['doctor', ...args], io), out: io.written.out };
+}
+
+async function findings(env: NodeJS.ProcessEnv = {}) {
+  const { code, out } = await doctor(['--json'], env);
+  const all = out
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as NamedFinding);
+  return { code, of: (check: string) => all.find((finding) => finding.check === check)! };
+}
+
+/** A home with a server that answers `/readyz` so. */
+async function serve(httpStatus: number, readiness: object): Promise<void> {
+  server = createServer((_request, response) => {
+    response.writeHead(httpStatus, { 'content-type': 'application/json' }).end(JSON.stringify(readiness));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  lock = acquireHomeLock(home);
+  lock.publishServer(`http://127.0.0.1:${String((server.address() as AddressInfo).port)}`);
+}
+
+describe('the doctor', () => {
+  it('says of each thing in a line how it is', async () => {
+    const { code, out } = await doctor();
+    expect(code).toBe(0);
+    for (const line of out.trimEnd().split('\n')) expect(line).toMatch(/^(ok {5}|warning) {2}[a-z]+: .*\.$/);
+    for (const check of [
+      'configuration',
+      'node',
+      'home',
+      'store',
+      'server',
+      'temporal',
+      'bash',
+      'ripgrep',
+      'sandbox',
+    ]) {
+      expect(out).toMatch(new RegExp(`^\\w+ +${check}: `, 'm'));
+    }
+  });
+
+  it('leaves the home as it is', async () => {
+    await doctor();
+    expect(readdirSync(home)).toEqual([]);
+  });
+
+  it('ends with 1 where there is a problem', async () => {
+    const { code, of } = await findings({ TURNKEEPER_PORT: 'many' });
+    expect(code).toBe(1);
+    expect(of('configuration')).toMatchObject({ status: 'problem' });
+  });
+});
+
+describe('the check of the home', () => {
+  it('says that it will be made', async () => {
+    expect((await findings({ TURNKEEPER_HOME: join(folder, 'new') })).of('home')).toMatchObject({
+      status: 'ok',
+      message: expect.stringContaining('will be made') as string,
+    });
+  });
+
+  it('finds one that cannot be a folder', async () => {
+    writeFileSync(join(folder, 'file'), '');
+    const { code, of } = await findings({ TURNKEEPER_HOME: join(folder, 'file') });
+    expect(of('home')).toMatchObject({ status: 'problem' });
+    expect(code).toBe(1);
+  });
+});
+
+describe('the check of the session log', () => {
+  it('opens it, and a running server does not notice', async () => {
+    const store = await openSqliteStore({ path: join(home, 'sessions.db'), clock: Date.now });
+    expect((await findings()).of('store')).toMatchObject({
+      status: 'ok',
+      message: expect.stringContaining('0 sessions') as string,
+    });
+    expect(await store.ping()).toBe(true);
+    await store.close();
+  });
+
+  it('finds a file that is no database, and leaves it alone', async () => {
+    const file = join(home, 'sessions.db');
+    writeFileSync(file, 'something else, and long enough to be looked at as the header of a database');
+    const before = readFileSync(file);
+    expect((await findings()).of('store')).toMatchObject({ status: 'problem' });
+    expect(readFileSync(file)).toEqual(before);
+  });
+});
+
+describe('the check of the server', () => {
+  it('says which one is ready', async () => {
+    await serve(200, { status: 'ready', version: '1.2.3' });
+    const { of } = await findings();
+    expect(of('server').status).toBe('ok');
+    expect(of('server').message).toMatch(/http:\/\/127\.0\.0\.1:\d+ .* is ready; its version is 1\.2\.3/);
+  });
+
+  it('warns of one that is not ready', async () => {
+    await serve(503, { status: 'unavailable', version: '1.2.3' });
+    expect((await findings()).of('server')).toMatchObject({ status: 'warning' });
+  });
+
+  it('finds one that does not answer', async () => {
+    await serve(200, {});
+    server?.close();
+    const { code, of } = await findings();
+    expect(of('server')).toMatchObject({ status: 'problem' });
+    expect(code).toBe(1);
+  });
+
+  it('warns of a process that has the home and does not serve', async () => {
+    lock = acquireHomeLock(home);
+    expect((await findings()).of('server')).toMatchObject({ status: 'warning' });
+  });
+});
+
+describe('the checks of programs', () => {
+  it('know the oldest Node.js that package.json allows', () => {
+    const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as { engines: { node: string } };
+    expect(manifest.engines.node).toBe(`>=${OLDEST_NODE.join('.')}`);
+    const statuses = ['18.20.0', '20.18.3', '20.19.0', '22.0.0'].map(
+      (version) => checkNodeVersion(version).status,
+    );
+    expect(statuses).toEqual(['problem', 'problem', 'ok', 'ok']);
+  });
+
+  it('find that bash is missing', async () => {
+    const { code, of } = await findings({ PATH: folder });
+    expect(of('bash')).toMatchObject({ status: 'problem' });
+    expect(code).toBe(1);
+  });
+
+  it('never fetch the Temporal CLI', async () => {
+    const { of } = await findings({ PATH: folder });
+    expect(of('temporal')).toMatchObject({ status: 'warning' });
+    expect(readdirSync(folder)).toEqual(['home']);
+  });
+
+  it('find a Temporal CLI that is named and is none', async () => {
+    const { of } = await findings({ TURNKEEPER_TEMPORAL_CLI: '/nowhere/temporal' });
+    expect(of('temporal')).toMatchObject({ status: 'problem' });
+    expect((await findings({ TEMPORAL_ADDRESS: 'temporal.example:7233' })).of('temporal').status).toBe('ok');
+  });
+
+  it('say whether a sandbox works, or what is missing', async () => {
+    const { PATH } = await environmentWithBubblewrap();
+    expect((await findings({ PATH })).of('sandbox').message).toMatch(
+      /^Commands (are confined by \/|cannot be confined)/,
+    );
+    expect((await findings({ PATH: folder })).of('sandbox')).toMatchObject({
+      status: 'warning',
+      message: expect.stringContaining('apt-get install bubblewrap') as string,
+    });
+  });
+});
