@@ -10,6 +10,7 @@ import type { ExecutionProvider } from '../tools/execution-provider.js';
 import type { SessionJobs } from '../tools/jobs/session-jobs.js';
 import type { ToolPipeline } from '../tools/pipeline.js';
 import type { ToolRegistry } from '../tools/registry.js';
+import type { TurnHooks } from './turn-hooks.js';
 
 export interface ActivityDeps {
   readonly store: SessionStore;
@@ -20,6 +21,7 @@ export interface ActivityDeps {
   readonly platform: string;
   readonly registry: ToolRegistry;
   readonly pipeline: ToolPipeline;
+  readonly turnHooks: TurnHooks;
   readonly execution: ExecutionProvider;
   /** The background commands of a session. */
   readonly jobsOf: (uid: SessionUid) => SessionJobs;

@@ -23,13 +23,16 @@ import {
   nextMove,
   startStep,
   stepEnd,
+  type AddedMessage,
 } from '../core/turn-progress.js';
 import { canonicalToolJson } from '../tools/registry.js';
 import type { LogTransaction, SessionStore } from '../store/session-store.js';
 import type { ActivityDeps } from './activity-deps.js';
 import { attemptsEnded } from './attempts-ended.js';
 import { endTurn, openStep, openTurn, settleStep } from './end-turn.js';
+import { withHookAnswers } from './hook-answers.js';
 import { prepareStep } from './prepare-step.js';
+import { StepHooks } from './step-hooks.js';
 import { callLimits, spendingLimitReached } from './turn-settings.js';
 
 export function createAdvance(deps: ActivityDeps) {
@@ -40,16 +43,19 @@ export function createAdvance(deps: ActivityDeps) {
       // What runs has a moment to store what it has; after that it is fenced.
       await attemptsEnded(deps.store, input);
     }
-    const { outcome, opened, settledStep } = await deps.store.transact(input.uid, async (transaction) => {
-      const settled = transaction.state.openTurn?.step?.number;
-      const result = await advanceIn(deps, transaction, input);
-      const next = transaction.state.openTurn;
-      return {
-        outcome: result,
-        opened: next !== null && next.number !== input.turn ? next.number : undefined,
-        settledStep: settled,
-      };
-    });
+    const { outcome, opened, settledStep } = await withHookAnswers((answers) =>
+      deps.store.transact(input.uid, async (transaction) => {
+        const settled = transaction.state.openTurn?.step?.number;
+        const hooks = new StepHooks(deps, input.uid, answers);
+        const result = await advanceIn(deps, transaction, { ...input, hooks });
+        const next = transaction.state.openTurn;
+        return {
+          outcome: result,
+          opened: next !== null && next.number !== input.turn ? next.number : undefined,
+          settledStep: settled,
+        };
+      }),
+    );
     if (settledStep !== undefined && (outcome.kind === 'ended' || outcome.kind === 'step')) {
       const upTo = outcome.kind === 'step' ? outcome.step - 1 : settledStep;
       if (upTo > 0) background(deps, deps.store.dropFrames(input.uid, input.turn, upTo));
@@ -83,7 +89,7 @@ function background(deps: ActivityDeps, work: Promise<void>): void {
 async function advanceIn(
   deps: ActivityDeps,
   transaction: LogTransaction,
-  { turn: number, run, completedStep, stop }: AdvanceInput,
+  { turn: number, run, completedStep, stop, hooks }: AdvanceInput & { readonly hooks: StepHooks },
 ): Promise<AdvanceOutcome> {
   if (transaction.state.openTurn?.number !== number) return { kind: 'ended' };
   if (!(await transaction.claimTurn(number, run))) return { kind: 'superseded' };
@@ -100,11 +106,11 @@ async function advanceIn(
   if (first !== undefined) {
     return first.length === 0
       ? endTurn(deps, transaction, { kind: 'completed' })
-      : beginStep(deps, transaction, { step: 1, entries: first, before: [] });
+      : beginStep(deps, transaction, { step: 1, entries: first, claim: [], added: [], hooks });
   }
   if (step === null) return endTurn(deps, transaction, LOST_STEP);
   if (step.number > completedStep) return { kind: 'step', step: step.number };
-  return afterStep(deps, transaction);
+  return afterStep(deps, transaction, hooks);
 }
 
 const LOST_STEP: TurnEndReason = {
@@ -164,44 +170,67 @@ function failedReason(turn: OpenTurn, code: string): TurnEndReason {
 }
 
 /** The step's calls have settled: their results are committed, and the next step begins or the turn ends. */
-async function afterStep(deps: ActivityDeps, transaction: LogTransaction): Promise<AdvanceOutcome> {
+async function afterStep(
+  deps: ActivityDeps,
+  transaction: LogTransaction,
+  hooks: StepHooks,
+): Promise<AdvanceOutcome> {
   await settleStep(deps, transaction, (call) => abandonedResult(call, false));
   const place = openStep(transaction);
-  const move = nextMove(transaction.state, place, callLimits(transaction.state, deps));
+  let added: readonly AddedMessage[] = [];
+  const move = nextMove(transaction.state, place, callLimits(transaction.state, deps), () => {
+    added = hooks.turnStopping(transaction.state, place);
+    return added.length > 0;
+  });
   if (move.kind === 'end') return endTurn(deps, transaction, move.reason);
   const { turn, step } = place;
-  const claim = claimInput(transaction.state.inbox, turn.number, step.number + 1);
-  const before = [stepEnd(turn.number, step.number, 'step'), ...claim.events];
-  return beginStep(deps, transaction, { step: step.number + 1, entries: claim.entries, before });
+  const { entries, events } = claimInput(transaction.state.inbox, turn.number, step.number + 1);
+  return beginStep(deps, transaction, { step: step.number + 1, entries, claim: events, added, hooks });
 }
 
 interface NewStep {
   readonly step: number;
   readonly entries: readonly InboxEntry[];
-  /** What goes in front of the step in the log and is not appended yet. */
-  readonly before: readonly NewEvent[];
+  /** The claim of the entries, where it is not appended yet. */
+  readonly claim: readonly NewEvent[];
+  /** What hooks add to the entries. */
+  readonly added: readonly AddedMessage[];
+  readonly hooks: StepHooks;
 }
 
 async function beginStep(
   deps: ActivityDeps,
   transaction: LogTransaction,
-  { step, entries, before }: NewStep,
+  { step, entries: claimed, claim, added, hooks }: NewStep,
 ): Promise<AdvanceOutcome> {
+  const { number: turn, step: last } = openTurn(transaction);
+  const input = hooks.preStep(transaction.state, { turn, step, entries: claimed });
+  if (input.kind === 'blocked') {
+    await transaction.append(claim);
+    return endTurn(deps, transaction, input);
+  }
+  const before = [...(last === null ? [] : [stepEnd(turn, last.number, 'step')]), ...claim];
   // A claim may bring a choice of the model, which the request is made by; mostly there is none, and one append less.
-  const claims = entries.length > 0;
-  if (claims) await transaction.append(before);
+  if (claim.length > 0) await transaction.append(before);
   const { state } = transaction;
-  const prepared = prepareStep(deps, state, timeZoneOf(entries) ?? state.timeZone ?? undefined);
+  const { entries } = input;
+  const timeZone = timeZoneOf(entries) ?? state.timeZone ?? undefined;
+  let prepared = prepareStep(deps, state, { timeZone });
+  if (!('refusal' in prepared)) {
+    const choice = hooks.request(state, { turn, step, prepared });
+    if (choice.kind === 'blocked') return endTurn(deps, transaction, choice);
+    if (choice.request !== null) prepared = prepareStep(deps, state, { timeZone, choice: choice.request });
+  }
   if ('refusal' in prepared) return endTurn(deps, transaction, { kind: 'error', ...prepared.refusal });
-  const turn = openTurn(transaction).number;
-  const events = startStep(state, { turn, step, entries }, prepared.request, deps.ids);
+  const place = { turn, step, entries, added: [...added, ...input.added] };
+  const events = startStep(state, place, prepared.request, deps.ids);
   if (events.some((event) => event.type === 'request/header')) {
     for (const tool of prepared.tools) {
       const bytes = new TextEncoder().encode(canonicalToolJson(tool));
       await transaction.saveBlob(bytes, 'application/json');
     }
   }
-  await transaction.append(claims ? events : [...before, ...events]);
+  await transaction.append(claim.length > 0 ? events : [...before, ...events]);
   // Asked after the input is a part of the conversation, so that the next prompt goes on from it.
   const reached = step === 1 ? spendingLimitReached(transaction.state, deps) : null;
   return reached === null ? { kind: 'step', step } : endTurn(deps, transaction, reached);

@@ -14,10 +14,11 @@ import type { CallState, OpenStep, SessionState } from '../core/session-state.js
 import { digestOf } from '../store/digest.js';
 import type { LogTransaction } from '../store/session-store.js';
 import type { CallPlan } from '../tools/pipeline.js';
+import type { ToolSelection } from '../tools/registry.js';
 import type { ActivityDeps } from './activity-deps.js';
 import { rawArguments } from './raw-arguments.js';
 import { toolContext } from './tool-context.js';
-import { settingsInForce, type TurnSettings } from './turn-settings.js';
+import { offeredTools, settingsInForce, type TurnSettings } from './turn-settings.js';
 
 /** How the calls of a settled message are to be run. */
 export interface StepPlan {
@@ -43,7 +44,8 @@ export async function planStep(
   const { finish } = step.message;
   if (step.calls.length === 0) return { finish, calls: [], allQuick: true };
   const settings = settingsInForce(scope.state, deps);
-  const plans = await planCalls(deps, ref, { step, settings });
+  const selection = offeredTools(scope.state);
+  const plans = await planCalls(deps, ref, { step, settings, selection });
   const asks = isAsked(step) ? [] : await asksOf(deps, ref, { ...scope, step, settings, plans });
   const recorded = plans.some(({ preExecuted }) => preExecuted !== undefined);
   const state =
@@ -97,8 +99,9 @@ function openAsk(call: CallState | undefined): Pick<PlannedCall, 'asked'> {
 async function planCalls(
   deps: ActivityDeps,
   ref: StepRef,
-  { step, settings }: { readonly step: OpenStep; readonly settings: TurnSettings },
+  scope: { readonly step: OpenStep; readonly settings: TurnSettings; readonly selection: ToolSelection },
 ): Promise<CallPlan[]> {
+  const { step, settings, selection } = scope;
   const recorded = deps.pipeline.asksHooks
     ? await deps.store.transact(ref.uid, (transaction) => transaction.plan(ref.turn, ref.step))
     : null;
@@ -109,7 +112,7 @@ async function planCalls(
     plans.push(
       await deps.pipeline.planCall({
         call: { callId: call.callId, name: call.name, arguments: raw },
-        selection: settings.profile.tools,
+        selection,
         policy: settings.policy,
         ...(preExecuted === undefined ? {} : { preExecuted }),
       }),

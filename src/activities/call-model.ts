@@ -13,7 +13,7 @@ import { conversationOf, type MessageFold } from '../core/messages.js';
 import type { SessionState } from '../core/session-state.js';
 import { BlockAssembler } from '../model/block-assembler.js';
 import { ModelFailure } from '../model/model-failure.js';
-import { retryDelay } from '../model/retry-delay.js';
+import { retryDelay, type RetryDelay } from '../model/retry-delay.js';
 import { isFenced, StoreError, type AttemptRef, type LogTransaction } from '../store/session-store.js';
 import type { ActivityDeps } from './activity-deps.js';
 import { activityFailures, currentOwner, withAttemptScope, type AttemptScope } from './activity-scope.js';
@@ -23,7 +23,10 @@ import { FrameWriter } from './frame-writer.js';
 import { answerFromFrames, interruptedAttempt, withdrawnAttempt } from './interrupted-attempt.js';
 import { modelRequest } from './model-request.js';
 import type { RunTool } from './run-tool.js';
-import { spendingLimitReached } from './turn-settings.js';
+import { askRequestError, type RequestErrorVerdict } from './run-turn-hooks.js';
+import { wrapStream } from './stream-hooks.js';
+import type { HookPlace } from './turn-hooks.js';
+import { hookSession, settingsInForce, spendingLimitReached } from './turn-settings.js';
 
 /** How the call stands when the activity begins. */
 type Beginning =
@@ -132,10 +135,15 @@ class ModelAttempt {
       }
       const request = await modelRequest(header, conversationOf(fold), (sha256) => this.#readBlob(sha256));
       this.#timing.requestedAt = this.#now();
-      const stream = model.adapter.stream(request, {
-        signal: scope.signal,
-        readBlob: (sha256) => this.#readBlob(sha256),
-      });
+      const stream = wrapStream(
+        deps.turnHooks.stream,
+        { ...this.#place(), attempt: attempt.ref.attempt, request, signal: scope.signal },
+        () =>
+          model.adapter.stream(request, {
+            signal: scope.signal,
+            readBlob: (sha256) => this.#readBlob(sha256),
+          }),
+      );
       for await (const chunk of stream) {
         this.#timing.firstByteAt ??= this.#now();
         for (const shown of this.#assembler.add(chunk)) frames.push(shown);
@@ -186,6 +194,7 @@ class ModelAttempt {
     const { turn, step, attempt: number } = attempt.ref;
     const header = this.#header();
     const allowed = deps.models.providers[header.provider]?.attempts ?? 1;
+    const verdict = await this.#askHooks(failure, allowed);
     const retry = await deps.store.transact(attempt.uid, async (transaction) => {
       await transaction.closeAttempt(attempt.ref);
       await transaction.append([
@@ -204,13 +213,10 @@ class ModelAttempt {
         }),
       ]);
       const failed = transaction.state.openTurn?.step?.failedAttempts ?? 0;
-      if (!failure.retryable || failed >= allowed) return 'failed';
+      const retryable = verdict === undefined ? failure.retryable : verdict.kind === 'retry';
+      if (!retryable || failed >= allowed) return 'failed';
       if (spendingLimitReached(transaction.state, deps) !== null) return 'limit';
-      const delay = retryDelay({
-        attempt: failed,
-        retryAfterMs: failure.retryAfterMs,
-        random: deps.random(),
-      });
+      const delay = this.#delay(failure, failed, verdict);
       await transaction.append([
         {
           type: 'llm/retry',
@@ -223,6 +229,7 @@ class ModelAttempt {
             retryAt: new Date(Date.parse(transaction.at) + delay.delayMs).toISOString(),
             code: failure.code,
             from: delay.from,
+            ...(verdict === undefined ? {} : { hook: verdict.hook }),
           },
         },
       ]);
@@ -231,6 +238,40 @@ class ModelAttempt {
     if (retry === 'failed') throw activityFailures.modelCallFailed(failure.code);
     if (retry === 'limit') throw activityFailures.spendingLimitReached(failure.code);
     throw activityFailures.modelAttemptFailed(failure.code, retry.delayMs);
+  }
+
+  /** What the hooks want of the failed attempt; undefined where they leave it to the failure. */
+  #askHooks(failure: ModelFailure, allowed: number): Promise<RequestErrorVerdict | undefined> {
+    const { turnHooks, logger } = this.deps;
+    if (turnHooks.requestError.length === 0) return Promise.resolve(undefined);
+    const failed = (this.attempt.state.openTurn?.step?.failedAttempts ?? 0) + 1;
+    const { code, status, message, retryable } = failure;
+    return askRequestError(
+      turnHooks.requestError,
+      {
+        ...this.#place(),
+        code,
+        ...(status === undefined ? {} : { status }),
+        message,
+        attempt: this.attempt.ref.attempt,
+        retryable: retryable && failed < allowed,
+        delayMs: this.#delay(failure, failed, undefined).delayMs,
+      },
+      logger,
+    );
+  }
+
+  #delay(failure: ModelFailure, attempt: number, verdict: RequestErrorVerdict | undefined): RetryDelay {
+    const { retryAfterMs } = failure;
+    const delay = retryDelay({ attempt, retryAfterMs, random: this.deps.random() });
+    const wanted = verdict?.kind === 'retry' ? verdict.delayMs : undefined;
+    return wanted === undefined ? delay : { ...delay, delayMs: wanted };
+  }
+
+  #place(): HookPlace {
+    const { state, uid, ref } = this.attempt;
+    const settings = { ...settingsInForce(state, this.deps), ...pickModel(this.#header()) };
+    return { session: hookSession(state, uid, settings), turn: ref.turn, step: ref.step };
   }
 
   /** Stopped from the outside: only a cancel is stored, and only once. */
@@ -292,6 +333,10 @@ class ModelAttempt {
   #now(): string {
     return new Date(this.deps.clock()).toISOString();
   }
+}
+
+function pickModel({ provider, model }: EventData<'request/header'>) {
+  return { provider, model };
 }
 
 function usageOf(

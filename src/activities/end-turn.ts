@@ -103,10 +103,15 @@ async function outputOf(transaction: LogTransaction, turn: OpenTurn): Promise<st
   const [first, ...rest] = turn.output;
   if (first === undefined) return null;
   if (rest.length === 0) return first;
+  return wholeOutput(turn, (sha256) => transaction.readBlob(sha256));
+}
+
+/** The text of the turn's last assistant message, with the parts that were moved to the blob store. */
+export async function wholeOutput(turn: OpenTurn, readBlob: LogTransaction['readBlob']): Promise<string> {
   const texts = await Promise.all(
     turn.output.map(async (part) => {
       if (typeof part === 'string') return part;
-      const blob = await transaction.readBlob(part.sha256);
+      const blob = await readBlob(part.sha256);
       return blob === undefined ? part.head : textOfBlob(blob.bytes);
     }),
   );

@@ -4,6 +4,7 @@ import type { OfferedTool } from '../contract/messages.js';
 import type { SessionState } from '../core/session-state.js';
 import type { StepRequest } from '../core/turn-progress.js';
 import type { ActivityDeps } from './activity-deps.js';
+import type { RequestChoice } from './turn-hooks.js';
 import { settingsInForce, type TurnSettings } from './turn-settings.js';
 
 export interface PreparedStep {
@@ -18,6 +19,12 @@ export interface StepRefusal {
   readonly refusal: { readonly code: 'UNKNOWN_MODEL' | 'UNPRICED_MODEL'; readonly message: string };
 }
 
+export interface StepWishes {
+  readonly timeZone: string | undefined;
+  /** What hooks made of the request; absent before they were asked. */
+  readonly choice?: RequestChoice;
+}
+
 /** Prepares the step, or says why it cannot be taken. Pure given the state and the clock. */
 export function prepareStep(
   deps: Pick<
@@ -25,9 +32,11 @@ export function prepareStep(
     'profiles' | 'execution' | 'models' | 'registry' | 'assemblePrompt' | 'platform' | 'clock'
   >,
   state: SessionState,
-  timeZone: string | undefined,
+  { timeZone, choice }: StepWishes,
 ): PreparedStep | StepRefusal {
-  const settings = settingsInForce(state, deps);
+  const standing = settingsInForce(state, deps);
+  const settings =
+    choice === undefined ? standing : { ...standing, provider: choice.provider, model: choice.model };
   const model = deps.models.resolve(settings.provider, settings.model);
   const name = `${settings.provider}/${settings.model}`;
   if (model === undefined) {
@@ -43,7 +52,9 @@ export function prepareStep(
       `A limit on cost is set, and the configuration has no price for the model ${name}. Give it one, or lift the limit.`,
     );
   }
-  const tools = model.model.abilities.tools ? deps.registry.offered(settings.profile.tools) : [];
+  const tools = model.model.abilities.tools
+    ? deps.registry.offered(choice?.tools ?? settings.profile.tools)
+    : [];
   const prompt = deps.assemblePrompt({
     instructions: settings.profile.instructions,
     toolNames: tools.map(({ name }) => name),
@@ -61,7 +72,7 @@ export function prepareStep(
     provider: settings.provider,
     model: settings.model,
     wire: model.adapter.wire,
-    parameters: settings.profile.parameters,
+    parameters: choice?.parameters ?? settings.profile.parameters,
     adapterDefaults: model.adapter.adapterDefaults,
     tools: tools.map(({ name, sha256 }) => ({ name, sha256 })),
   };

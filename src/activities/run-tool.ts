@@ -18,7 +18,7 @@ import { FrameWriter } from './frame-writer.js';
 import { answerOf, type AnsweredAsk } from './persons-verdict.js';
 import { rawArguments } from './raw-arguments.js';
 import { idempotencyKey, toolContext } from './tool-context.js';
-import { settingsInForce } from './turn-settings.js';
+import { offeredTools, settingsInForce } from './turn-settings.js';
 
 /** Where a call ended: with its result staged, before its start because a person has yet to answer, or cut off because it took longer than it was given. */
 export type ToolRun = 'staged' | 'waiting' | 'too-slow';
@@ -180,7 +180,7 @@ async function runAttempt(deps: ActivityDeps, running: Running, limitMs?: number
   try {
     const outcome = await deps.pipeline.executeCall({
       call: { callId: call.callId, name: call.name, arguments: effectiveArguments(beginning) },
-      selection: settings.profile.tools,
+      selection: offeredTools(state),
       policy: settings.policy,
       context,
       ...(preExecuted === null ? {} : { preExecuted: { decision: preExecuted.decision } }),

@@ -4,7 +4,9 @@ import type { PermissionMode, SessionLimits, SessionSettings, TurnLimits } from 
 import { chooseModel, usualModelOf } from '../core/model-choice.js';
 import type { PermissionPolicy } from '../core/permission.js';
 import type { CommandSandbox } from '../tools/execution-provider.js';
+import type { SessionUid } from '../contract/ids.js';
 import type { ActivityDeps } from './activity-deps.js';
+import type { HookSession } from './turn-hooks.js';
 import type { SessionState } from '../core/session-state.js';
 import type { LimitReached } from '../core/spending.js';
 import { turnLimits } from '../core/turn-limits.js';
@@ -58,6 +60,26 @@ export function settingsInForce(
     limits: turnLimits(profile.limits, settings.limits),
     sessionLimits: profile.sessionLimits,
   };
+}
+
+/** The session as hooks see it. */
+export function hookSession(state: SessionState, uid: SessionUid, settings: TurnSettings): HookSession {
+  const { workspace, profile, provider, model, permission } = settings;
+  return {
+    id: state.sessionId ?? '',
+    uid,
+    workspace,
+    profile: profile.name,
+    provider,
+    model,
+    permission,
+    metadata: state.settings?.metadata ?? {},
+  };
+}
+
+/** The tools that the open step's request offers: all others are unknown to its calls. */
+export function offeredTools(state: SessionState): readonly string[] {
+  return state.header?.tools.map(({ name }) => name) ?? [];
 }
 
 type LimitDeps = Pick<ActivityDeps, 'profiles' | 'execution'> & {

@@ -201,7 +201,7 @@ function refusal(
 
 const CLOSED: Readonly<Record<ClosedHow, string>> = {
   expired: 'it has expired before anybody decided',
-  withdrawn: 'it was withdrawn, because its turn has ended',
+  withdrawn: 'the turn that asked has withdrawn it',
   unavailable: 'its prompt said that nobody can answer, so its call was refused at once',
   cancelling: 'its turn is being cancelled',
 };

@@ -210,6 +210,8 @@ export const EVENT_SCHEMAS = {
     retryAt: timestamp,
     code: modelFailureCodeSchema,
     from: z.enum(['retry-after', 'backoff']),
+    /** The hook that wanted it, or its delay. */
+    hook: z.string().optional(),
   }),
 
   'tool/call': z.strictObject({

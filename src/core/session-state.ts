@@ -7,7 +7,7 @@
 import type { FinishReason } from '../contract/chunks.js';
 import type { BlobBlock } from '../contract/content.js';
 import type { EventData, EventOf, Question, SessionEvent } from '../contract/events.js';
-import type { ApprovalId, CallId, QuestionId, RequestId } from '../contract/ids.js';
+import type { ApprovalId, CallId, QuestionId, RequestId, SessionId } from '../contract/ids.js';
 import { parseArgumentsObject } from './arguments-object.js';
 import type { PermissionGrant } from './permission.js';
 import type { SessionStatus } from '../contract/http.js';
@@ -94,6 +94,7 @@ export interface PendingApproval {
 export interface SessionState {
   /** -1 before the first event. */
   readonly headSeq: number;
+  readonly sessionId: SessionId | null;
   readonly settings: SessionSettings | null;
   readonly title: string;
   readonly inbox: Inbox;
@@ -120,6 +121,7 @@ export interface SessionState {
 
 export const INITIAL_STATE: SessionState = Object.freeze({
   headSeq: -1,
+  sessionId: null,
   settings: null,
   title: '',
   inbox: EMPTY_INBOX,
@@ -186,7 +188,7 @@ export function foldState(events: Iterable<SessionEvent>, from: SessionState = I
 function change(state: SessionState, event: SessionEvent): Partial<SessionState> {
   switch (event.type) {
     case 'session/created':
-      return { settings: event.data.settings };
+      return { sessionId: event.sessionId, settings: event.data.settings };
     case 'session/settings':
       return state.settings === null
         ? {}

@@ -60,10 +60,22 @@ export interface StepRequest {
   readonly contextWindow: number;
 }
 
+/** A user message that is no input of the inbox. */
+export interface AddedMessage {
+  readonly content: readonly InputBlock[];
+  readonly source: MessageSource;
+}
+
 /** `step/start` and all that the step's request adds to the log, in the order of the catalogue. */
 export function startStep(
   state: SessionState,
-  place: { readonly turn: number; readonly step: number; readonly entries: readonly InboxEntry[] },
+  place: {
+    readonly turn: number;
+    readonly step: number;
+    readonly entries: readonly InboxEntry[];
+    /** Further messages, after the entries. */
+    readonly added?: readonly AddedMessage[];
+  },
   request: StepRequest,
   ids: IdSource,
 ): NewEvent[] {
@@ -79,9 +91,10 @@ export function startStep(
       data: { content: request.system, sections: request.sections },
     });
   }
-  const messages: { content: readonly InputBlock[]; source: MessageSource }[] = place.entries.map(
-    ({ content, source }) => ({ content, source }),
-  );
+  const messages: AddedMessage[] = [...place.entries, ...(place.added ?? [])].map(({ content, source }) => ({
+    content,
+    source,
+  }));
   if (state.contextSnapshot !== request.context) {
     messages.push({
       content: [{ type: 'text', text: request.context }],
@@ -271,12 +284,21 @@ export interface CallLimits extends TurnLimits {
   readonly price?: Price | undefined;
 }
 
-/** Goes on while the model asks for calls or input is pending, within the limits. */
-export function nextMove(state: SessionState, { turn, step }: StepPlace, limits: CallLimits): NextMove {
+/**
+ * Goes on while the model asks for calls or input is pending, within the limits.
+ *
+ * @param continued asked where the turn would be completed: whether something else lets it go on.
+ */
+export function nextMove(
+  state: SessionState,
+  { turn, step }: StepPlace,
+  limits: CallLimits,
+  continued: () => boolean = () => false,
+): NextMove {
   if (step.message?.finish === 'max-tokens') return { kind: 'end', reason: { kind: 'max-tokens' } };
   const pending = state.inbox.nextStep.length > 0;
   const asked = step.calls.length > 0 && !step.concludesTurn;
-  if (!asked && !pending) return { kind: 'end', reason: { kind: 'completed' } };
+  if (!asked && !pending && !continued()) return { kind: 'end', reason: { kind: 'completed' } };
   const reached = stepsReached(turn, limits) ?? spendingReached(state, limits);
   return reached === null ? { kind: 'step' } : { kind: 'end', reason: reached };
 }

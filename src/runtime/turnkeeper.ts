@@ -11,6 +11,7 @@ import { pino, type Logger } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
 import type { ActivityDeps } from '../activities/activity-deps.js';
 import { createActivities } from '../activities/create-activities.js';
+import { betweenStepsMs } from '../activities/turn-hooks.js';
 import { settingsInForce } from '../activities/turn-settings.js';
 import { LOOPBACK_HOSTS } from '../api/app-deps.js';
 import { createApp } from '../api/app.js';
@@ -23,14 +24,9 @@ import { createModelCatalog, type ModelCatalog } from '../model/model-catalog.js
 import { assemblePrompt } from '../prompt/assemble-prompt.js';
 import type { SessionStore } from '../store/session-store.js';
 import { openSqliteStore } from '../store/sqlite/open.js';
-import { BUILT_IN_TOOLS } from '../tools/built-in-tools.js';
-import { NO_HOOKS } from '../tools/hooks.js';
 import { createBackgroundJobs } from '../tools/jobs/background-jobs.js';
 import { createLocalExecutionProvider } from '../tools/local/local-execution-provider.js';
 import { killMarkedProcesses } from '../tools/local/process-tree.js';
-import { checkArguments } from '../tools/call-arguments.js';
-import { createToolPipeline } from '../tools/pipeline.js';
-import { createToolRegistry } from '../tools/registry.js';
 import { loadConfiguration } from './configuration/load-configuration.js';
 import {
   checkProfilePrices,
@@ -39,6 +35,7 @@ import {
 } from './configuration/resolve-profiles.js';
 import type { ConfigurationFlags } from './configuration/settings.js';
 import { storeLocation } from './configuration/store-location.js';
+import { startEventObservers } from './extensions/event-observers.js';
 import { connectEngine, startEngine, type Engine } from './engine.js';
 import { acquireHomeLock } from './home/home-lock.js';
 import { currentProcess, isRunning } from './home/process-identity.js';
@@ -50,6 +47,7 @@ import { createTemporalTurnEngine } from './temporal-turn-engine.js';
 import { installTemporalRuntime } from './temporal-runtime.js';
 import { startTurnWorkers } from './turn-workers.js';
 import { Teardown } from './teardown.js';
+import { assembleTools, type ToolParts } from './tool-parts.js';
 import { VERSION } from './version.js';
 
 export interface TurnkeeperOptions {
@@ -84,7 +82,8 @@ export interface Turnkeeper {
 export async function startTurnkeeper(options: TurnkeeperOptions = {}): Promise<Turnkeeper> {
   const env = options.env ?? process.env;
   const logger = options.logger ?? pino({ level: 'warn' }, pino.destination({ dest: 2, sync: true }));
-  const { configuration } = loadConfiguration({ flags: options.flags ?? {}, env });
+  const loaded = loadConfiguration({ flags: options.flags ?? {}, env });
+  const { configuration } = loaded;
   const models = createModelCatalog(configuration.providers, env, {
     ...(options.demoWordDelayMs === undefined ? {} : { demoWordDelayMs: options.demoWordDelayMs }),
   });
@@ -93,6 +92,7 @@ export async function startTurnkeeper(options: TurnkeeperOptions = {}): Promise<
   checkProfilePrices(resolved, models.list());
   const profiles = new Map(Object.entries(resolved));
   const location = storeLocation(configuration);
+  const tools = await assembleTools(loaded, env, logger);
 
   const teardown = new Teardown(logger);
   try {
@@ -122,6 +122,7 @@ export async function startTurnkeeper(options: TurnkeeperOptions = {}): Promise<
       engine,
       models,
       profiles,
+      tools,
       logger,
       teardown,
     });
@@ -140,17 +141,17 @@ interface ServiceParts {
   readonly engine: Engine;
   readonly models: ModelCatalog;
   readonly profiles: ReadonlyMap<string, Profile>;
+  readonly tools: ToolParts;
   readonly logger: Logger;
   readonly teardown: Teardown;
 }
 
 async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
-  const { configuration, home, store, engine, models, profiles, logger, teardown } = parts;
+  const { configuration, home, store, engine, models, profiles, tools, logger, teardown } = parts;
   const { namespace, deployment } = configuration.engine;
   const connection = await connectEngine(engine.address);
   teardown.add('engine connection', () => connection.close());
   const heartbeatMs = configuration.engine.heartbeatMs ?? (engine.embedded ? 3000 : 10_000);
-  const registry = createToolRegistry(BUILT_IN_TOOLS);
   const execution = createLocalExecutionProvider();
   const jobs = createBackgroundJobs({
     folder: join(home.folder, 'jobs'),
@@ -164,12 +165,20 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
   await jobs.sweep(async (uid) => (await store.findSessionByUid(uid)) !== undefined);
   // Stopped after the workers, whose calls may still read them.
   teardown.add('background jobs', () => jobs.stop());
+  teardown.add('event observers', startEventObservers(store, tools.turnHooks.events, logger));
+  store.watch(null, ({ kind, uid }) => {
+    if (kind !== 'deleted') return;
+    jobs.endSession(uid).catch((error: unknown) => {
+      logger.warn({ err: error, uid }, 'the commands of a deleted session are ended at the next start');
+    });
+  });
   const policyOf = async (uid: SessionUid): Promise<TurnPolicy> => {
     const { limits, profile } = settingsInForce(await store.readState(uid), { profiles, execution });
     return {
       heartbeatMs,
       wallTimeMs: limits.wallTimeMs,
       maxParallelToolCalls: profile.maxParallelToolCalls,
+      betweenStepsMs: betweenStepsMs(tools.turnHooks),
     };
   };
   const turns = createTemporalTurnEngine({
@@ -185,7 +194,6 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
     activities: activitiesOf(parts, turns, {
       heartbeatMs,
       execution,
-      registry,
       jobsOf: (uid) => jobs.ofSession(uid),
     }),
   });
@@ -227,14 +235,7 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
       has: (provider, model) => models.resolve(provider, model) !== undefined,
       list: () => models.list(),
     },
-    tools: {
-      checkArguments: (name, args) => {
-        const tool = registry.get(name);
-        if (tool === undefined) return `There is no tool named "${name}" any more.`;
-        const checked = checkArguments(tool, args);
-        return checked.ok ? undefined : checked.message;
-      },
-    },
+    tools: tools.directory,
     ids: { uuid: uuidv7 },
     clock: Date.now,
     logger,
@@ -273,9 +274,9 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
 }
 
 function activitiesOf(
-  { home, store, models, profiles, logger }: ServiceParts,
+  { home, store, models, profiles, tools, logger }: ServiceParts,
   engine: TurnEngine,
-  { registry, ...own }: Pick<ActivityDeps, 'heartbeatMs' | 'execution' | 'registry' | 'jobsOf'>,
+  own: Pick<ActivityDeps, 'heartbeatMs' | 'execution' | 'jobsOf'>,
 ) {
   return createActivities({
     store,
@@ -284,8 +285,9 @@ function activitiesOf(
     assemblePrompt,
     platform: `${process.platform} ${arch()}`,
     ...own,
-    registry,
-    pipeline: createToolPipeline({ registry, hooks: NO_HOOKS, clock: Date.now }),
+    registry: tools.registry,
+    pipeline: tools.pipeline,
+    turnHooks: tools.turnHooks,
     endLeftovers: async (idempotencyKey) => {
       await killMarkedProcesses(idempotencyKey);
     },

@@ -189,7 +189,13 @@ export interface LogTransaction {
 
 /** What a watcher is told: that something was committed, never the content. */
 export type StoreNotice =
-  | { readonly kind: 'events'; readonly uid: SessionUid; readonly headSeq: number }
+  /** The events after `afterSeq` up to `headSeq`. */
+  | {
+      readonly kind: 'events';
+      readonly uid: SessionUid;
+      readonly afterSeq: number;
+      readonly headSeq: number;
+    }
   | { readonly kind: 'frames'; readonly uid: SessionUid; readonly frame: number }
   | { readonly kind: 'deleted'; readonly uid: SessionUid };
 

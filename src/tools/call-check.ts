@@ -85,7 +85,7 @@ async function decide(
   let decision = stricterDecision(decideByPolicy(tool, call, request.policy), preExecuted.decision);
   if (decision.kind === 'ask') decision = relieved(tool, call, request.policy) ?? decision;
   for (const guard of hooks.guards) {
-    const verdict = await runHook(guard.name, () => guard.run(call));
+    const verdict = await runHook(guard, () => guard.run(call));
     if (verdict !== undefined) decision = stricterDecision(decision, verdict);
   }
   return { kind: 'checked', call, tool, mode: tool.concurrency(call.arguments), decision, preExecuted };
@@ -95,7 +95,7 @@ async function runPreExecute(tool: Tool, original: HookCall, hooks: ToolHooks): 
   let call = original;
   let decision: PermissionDecision = { kind: 'allow', reason: '' };
   for (const hook of hooks.preExecute) {
-    const wish = await runHook(hook.name, () => hook.run(call));
+    const wish = await runHook(hook, () => hook.run(call));
     if (wish?.kind === 'rewrite') {
       const rewritten = checkArguments(tool, wish.arguments);
       if (!rewritten.ok) throw new Error(`The hook ${hook.name} rewrote the arguments. ${rewritten.message}`);

@@ -114,10 +114,9 @@ export class HookFailure extends Error {
  * @throws HookFailure where it throws or does not settle within its deadline.
  */
 export async function runHook<T>(
-  hook: string | Omit<NamedHook<unknown>, 'run'>,
+  { name, timeoutMs = HOOK_DEADLINE_MS }: Omit<NamedHook<unknown>, 'run'>,
   run: () => Awaitable<T>,
 ): Promise<T> {
-  const { name, timeoutMs = HOOK_DEADLINE_MS } = typeof hook === 'string' ? { name: hook } : hook;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {

@@ -124,7 +124,7 @@ export function createToolPipeline({ registry, hooks, clock }: ToolPipelineDeps)
         contexts,
       };
       for (const observer of hooks.observers) {
-        await runHook(observer.name, () => observer.run(checked.call, outcome)).catch(() => {
+        await runHook(observer, () => observer.run(checked.call, outcome)).catch(() => {
           // An observer only watches: its error must not change a result that stands.
         });
       }
@@ -223,7 +223,7 @@ async function postExecute(hooks: ToolHooks, call: HookCall, draft: DraftResult)
   let result = draft;
   for (const hook of hooks.postExecute) {
     try {
-      const decision = await runHook(hook.name, () => hook.run(call, result));
+      const decision = await runHook(hook, () => hook.run(call, result));
       contexts.push(...(decision?.contexts ?? []));
       if (decision?.kind === 'replace') result = { ...result, content: toBlocks(decision.content) };
       if (decision?.kind === 'mask') {

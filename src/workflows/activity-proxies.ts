@@ -10,6 +10,9 @@ import { toolTaskQueue, type TurnActivities, type TurnPolicy } from '../contract
 /** Longer than any turn: what bounds an attempt is its heartbeat and the turn's own time limit. */
 const UNBOUNDED = '30 days';
 
+/** What lies between two steps, without the hooks in it. */
+const BETWEEN_STEPS_MS = 10_000;
+
 /** A lost attempt is repeated at once. */
 const LOST_ATTEMPT_RETRY = { initialInterval: 100, backoffCoefficient: 1 } as const;
 
@@ -22,7 +25,7 @@ export interface ActivityProxies {
 
 export function createActivityProxies(policy: TurnPolicy): ActivityProxies {
   const { advance } = proxyLocalActivities<Pick<TurnActivities, 'advance'>>({
-    startToCloseTimeout: '10 s',
+    startToCloseTimeout: BETWEEN_STEPS_MS + policy.betweenStepsMs,
     // The store is away: waiting is all there is to do, and it costs nothing.
     retry: { initialInterval: 100, backoffCoefficient: 2, maximumInterval: '5 s' },
   });

@@ -117,7 +117,10 @@ describe('a request that names nothing', () => {
     ['POST', '/v1/sessions/bad/turns/9/cancel'],
     ['GET', `/v1/sessions/bad/blobs/${'a'.repeat(64)}`],
     ['GET', '/v1/sessions/bad/blobs/short'],
-    ['GET', '/v1/approvals'],
+    ['GET', '/v1/approvals/none'],
+    ['GET', '/v1/questions/none'],
+    ['GET', '/v1/sessions/none/approvals'],
+    ['GET', '/v1/sessions/none/questions'],
   ])('gets a problem with 404: %s %s', async (method, path) => {
     const body = method === 'POST' && path.endsWith('prompts') ? { text: 'a' } : undefined;
     const answer = await call(`${api.url}${path}`, method, body);

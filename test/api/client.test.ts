@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createClient, type Client } from '../../src/client/client.js';
 import type { FollowItem } from '../../src/client/follow.js';
+import { AskedTurn } from './asked-turn.js';
 import { startApi, type ApiServer } from './api-server.js';
 import { TurnDriver } from './turn-driver.js';
 
@@ -34,6 +35,29 @@ describe('the client', () => {
     expect((await client.readiness()).status).toBe('ready');
     await client.deleteSession(id);
     await expect(client.session(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  it('lists, shows, decides and answers what a turn asks', async () => {
+    const turn = await AskedTurn.start(api, 's', 4);
+    const [first, second, third] = await turn.askAll(3);
+    const question = await turn.askQuestion(3, [{ id: 'q', question: 'Which?' }]);
+    const page = await client.approvals({ session: 's', limit: 2 });
+    expect(page.items.map(({ approvalId }) => approvalId)).toEqual([third, second]);
+    const rest = await client.approvals({ session: 's', limit: 2, cursor: page.nextCursor! });
+    expect(rest.items.map(({ approvalId }) => approvalId)).toEqual([first]);
+    expect((await client.decideApproval(first!, { outcome: 'deny' })).decision?.outcome).toBe('denied');
+    expect((await client.approval(first!)).decision?.outcome).toBe('denied');
+    const decisions = [second!, third!].map((approvalId) => ({ approvalId, outcome: 'allow' as const }));
+    expect((await client.decideApprovals({ decisions })).items.map(({ status }) => status)).toEqual([
+      200, 200,
+    ]);
+    expect((await client.approvals({ status: 'closed' })).items).toHaveLength(3);
+    expect((await client.questions()).items).toMatchObject([{ questionId: question }]);
+    await client.answerQuestion(question, { answers: [{ id: 'q', text: 'this' }] });
+    expect((await client.question(question)).answer).toMatchObject({ outcome: 'answered' });
+    await expect(client.decideApproval(first!, { outcome: 'allow' })).rejects.toMatchObject({
+      code: 'APPROVAL_DECIDED',
+    });
   });
 
   it('runs a job', async () => {

@@ -268,7 +268,7 @@ export class LogBuilder {
     return this;
   }
 
-  ask(index: number): ApprovalId {
+  ask(index: number, changes: Partial<EventData<'approval/asked'>> = {}): ApprovalId {
     const at = this.#at;
     const call = this.#call(index);
     const approvalId = this.ids.uuid() as ApprovalId;
@@ -284,6 +284,7 @@ export class LogBuilder {
           arguments: call.arguments,
           argumentsSha256: SOME_SHA256,
           reason: 'It writes.',
+          ...changes,
         },
       },
     ]);

@@ -12,6 +12,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
 import { createActivities } from '../../src/activities/create-activities.js';
 import type { ActivityDeps } from '../../src/activities/activity-deps.js';
+import { NO_TURN_HOOKS, type TurnHooks } from '../../src/activities/turn-hooks.js';
 import type { TurnPolicy } from '../../src/contract/agent-turn.js';
 import {
   DEFAULT_PROFILE,
@@ -21,7 +22,7 @@ import {
   type ProviderEntry,
 } from '../../src/contract/configuration.js';
 import type { PromptMode, SessionEvent, Wire } from '../../src/contract/events.js';
-import type { ItemId, RequestId, SessionId, SessionUid } from '../../src/contract/ids.js';
+import type { Clock, ItemId, RequestId, SessionId, SessionUid } from '../../src/contract/ids.js';
 import type { SessionSettings } from '../../src/contract/session.js';
 import type { TurnEngine } from '../../src/contract/turn-engine.js';
 import { createModelCatalog, type ModelCatalog } from '../../src/model/model-catalog.js';
@@ -34,7 +35,7 @@ import { admitPrompt } from '../../src/store/admission.js';
 import type { SessionStore, TurnRecord } from '../../src/store/session-store.js';
 import { openSqliteStore } from '../../src/store/sqlite/open.js';
 import { BUILT_IN_TOOLS } from '../../src/tools/built-in-tools.js';
-import { NO_HOOKS } from '../../src/tools/hooks.js';
+import { NO_HOOKS, type ToolHooks } from '../../src/tools/hooks.js';
 import { createBackgroundJobs } from '../../src/tools/jobs/background-jobs.js';
 import { createLocalExecutionProvider } from '../../src/tools/local/local-execution-provider.js';
 import { killMarkedProcesses } from '../../src/tools/local/process-tree.js';
@@ -59,7 +60,11 @@ export interface TurnRuntimeOptions {
   readonly profiles?: Readonly<Record<string, Partial<Profile>>>;
   readonly policy?: Partial<TurnPolicy>;
   readonly tools?: readonly Tool[];
+  readonly toolHooks?: ToolHooks;
+  readonly turnHooks?: TurnHooks;
   readonly attempts?: number;
+  /** The clock of the log and the tools; default: the machine's. */
+  readonly clock?: Clock;
   /** Default: none. */
   readonly logger?: Logger;
   readonly wrapActivities?: (
@@ -98,20 +103,21 @@ export interface TurnRuntime {
 }
 
 export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<TurnRuntime> {
-  const logger = options.logger ?? pino({ level: 'silent' });
+  const { clock = Date.now, logger = pino({ level: 'silent' }) } = options;
   installTemporalRuntime(logger);
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'turnkeeper-turn-')));
   const workspace = join(folder, 'workspace');
   mkdirSync(workspace);
   const deployment = `test-${uuidv7()}`;
   const hostId = deployment;
-  const openStore = () => openSqliteStore({ path: join(folder, 'sessions.db'), clock: Date.now });
+  const openStore = () => openSqliteStore({ path: join(folder, 'sessions.db'), clock });
   const connection = await NativeConnection.connect({ address: options.temporalAddress });
   const client = new Client({ connection });
   const policy: TurnPolicy = {
     heartbeatMs: 2000,
     wallTimeMs: 60_000,
     maxParallelToolCalls: 10,
+    betweenStepsMs: 0,
     ...options.policy,
   };
   const engine = createTemporalTurnEngine({
@@ -144,14 +150,15 @@ export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<Tur
     assemblePrompt,
     platform: 'linux x64',
     registry,
-    pipeline: createToolPipeline({ registry, hooks: NO_HOOKS, clock: Date.now }),
+    pipeline: createToolPipeline({ registry, hooks: options.toolHooks ?? NO_HOOKS, clock }),
+    turnHooks: options.turnHooks ?? NO_TURN_HOOKS,
     execution: createLocalExecutionProvider(),
     endLeftovers: async (key) => {
       await killMarkedProcesses(key);
     },
     engine,
     ids: { uuid: uuidv7 },
-    clock: Date.now,
+    clock,
     random: Math.random,
     logger,
     hostId,
@@ -164,7 +171,7 @@ export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<Tur
     const jobs = createBackgroundJobs({
       folder: join(folder, 'jobs'),
       execution: common.execution,
-      clock: Date.now,
+      clock,
       owner: currentProcess(),
       isRunning,
       endMarked: killMarkedProcesses,

@@ -1,6 +1,8 @@
+import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import type { SessionEvent } from '../../src/contract/events.js';
 import type { ApprovalId, QuestionId } from '../../src/contract/ids.js';
+import { startSweeper } from '../../src/runtime/sweeper.js';
 import { ASK_RULES, askingTools, type Ran } from '../support/asking-tools.js';
 import { checkLog } from '../support/log-invariants.js';
 import { answer, decide, openApprovals } from '../support/persons.js';
@@ -87,6 +89,48 @@ describe('a call that needs an approval', () => {
     await decide(runtime, uid, id as ApprovalId);
     await runtime.ended(uid, 1);
     expect(ran).toHaveLength(1);
+  });
+
+  it('whose decision was stored and not told is told by the sweeper', async () => {
+    const { runtime, uid, ran } = await asking([deliver('milk')]);
+    const [id] = await openApprovals(runtime, uid, 1);
+    await decide(runtime, uid, id as ApprovalId, { silent: true });
+    const sweeper = startSweeper({
+      store: runtime.store,
+      engine: runtime.engine,
+      clock: Date.now,
+      logger: pino({ level: 'silent' }),
+      isEngineUp: () => true,
+    });
+    await runtime.ended(uid, 1);
+    sweeper.stop();
+    expect(ran).toHaveLength(1);
+  });
+
+  it('waits on through a restart of the worker with nothing in memory', async () => {
+    const { runtime, uid, ran } = await asking([look('first'), deliver('milk')]);
+    const [id] = await openApprovals(runtime, uid, 1);
+    await runtime.restart();
+    await decide(runtime, uid, id as ApprovalId);
+    await runtime.ended(uid, 1);
+    expect(ran.map(({ text }) => text)).toEqual(['first', 'milk']);
+    expect(checkLog(await runtime.events(uid))).toEqual([]);
+  });
+
+  it('is not asked about again by a fresh run of its turn', async () => {
+    const { runtime, uid, ran } = await asking([announce('one'), announce('two')]);
+    const [one, two] = (await openApprovals(runtime, uid, 2)) as [ApprovalId, ApprovalId];
+    const workflow = runtime.client.workflow.getHandle(`${runtime.deployment}/turn/${uid}/1`);
+    await workflow.terminate('the engine has lost it');
+    await decide(runtime, uid, one, { silent: true });
+    await runtime.engine.startTurn(uid, 1);
+    await idleUntil(() => ran.length === 1);
+    await decide(runtime, uid, two);
+    await runtime.ended(uid, 1);
+    const events = await runtime.events(uid);
+    expect(dataOf(events, 'approval/asked')).toHaveLength(2);
+    expect(ran.map(({ text }) => text).sort()).toEqual(['one', 'two']);
+    expect(checkLog(events)).toEqual([]);
   });
 
   it('that is denied does not run, and the model reads the note', async () => {

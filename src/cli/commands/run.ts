@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import { ApiError } from '../../client/api-error.js';
 import type { FollowItem } from '../../client/follow.js';
+import type { Frame } from '../../contract/chunks.js';
 import type { SessionResource } from '../../contract/http.js';
 import type { PermissionMode } from '../../contract/session.js';
 import { AskDialogue } from '../ask-dialogue.js';
@@ -46,6 +47,7 @@ class Run {
   /** Null where nobody can be asked. */
   readonly #dialogue: AskDialogue | null;
   #printed: Promise<void> = Promise.resolve();
+  readonly #missed = new Set<string>();
   readonly #connections: Connection[] = [];
   #sessionId = '';
   #isAccepted = false;
@@ -212,13 +214,19 @@ class Run {
       dialogue.see(item.event);
       if (isAsk) return;
     }
-    // What runs beside a question is to be watched or not at all: its result is printed later.
-    if (dialogue.isBusy && item.type === 'frame') return;
+    if (item.type === 'frame' && this.#isMissed(item.frame, dialogue)) return;
     this.#printed = this.#printed.then(async () => {
       await dialogue.idle();
       await this.#printer.print(item);
     });
     if (!dialogue.isBusy) await this.#printed;
+  }
+
+  /** What a call writes while something is asked is not shown, and then nothing of it: its result says it all. */
+  #isMissed({ step, call, attempt }: Frame, dialogue: AskDialogue): boolean {
+    const place = [step, call, attempt].join('.');
+    if (dialogue.isBusy) this.#missed.add(place);
+    return this.#missed.has(place);
   }
 
   /** Asks nothing more, and prints what has waited. */

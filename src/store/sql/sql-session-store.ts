@@ -402,7 +402,8 @@ export class SqlSessionStore implements SessionStore {
   /** After a commit: remembers the state, then tells who watches. */
   #committed(uid: SessionUid, state: SessionState, before: number): void {
     this.#states.put(uid, state);
-    if (state.headSeq > before) this.#notifier.notify({ kind: 'events', uid, headSeq: state.headSeq });
+    const { headSeq } = state;
+    if (headSeq > before) this.#notifier.notify({ kind: 'events', uid, afterSeq: before, headSeq });
   }
 
   async #guard<T>(work: () => Promise<T>): Promise<T> {

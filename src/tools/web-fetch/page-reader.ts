@@ -117,14 +117,14 @@ export class PageReader {
     } else if (this.#preformatted === undefined) {
       this.#close(name);
     } else if (this.#preformatted.depth === depth) {
-      this.#writePreformatted(this.#preformatted.language, this.#preformatted.pieces.join(''));
-      this.#preformatted = undefined;
+      this.#endPreformatted();
     } else if (BLOCKS.has(name)) {
       this.#preformatted.pieces.push('\n');
     }
   }
 
   end(): PageMarkdown {
+    this.#endPreformatted();
     const title = (this.#title ?? '').replace(/\s+/g, ' ').trim();
     return {
       title: title.slice(0, MAX_TITLE_CHARACTERS),
@@ -239,8 +239,11 @@ export class PageReader {
     if (name === 'code' && block.language === '') block.language = languageOf(attributes);
   }
 
-  #writePreformatted(language: string, text: string): void {
-    const code = text.replace(/^\n/, '').trimEnd();
+  #endPreformatted(): void {
+    if (this.#preformatted === undefined) return;
+    const { language, pieces } = this.#preformatted;
+    this.#preformatted = undefined;
+    const code = pieces.join('').replace(/^\n/, '').trimEnd();
     if (code === '') return;
     const fence = '`'.repeat(Math.max(3, longestBackticks(code) + 1));
     this.#writer.verbatim(`${fence}${language}\n${code}\n${fence}`);

@@ -125,7 +125,6 @@ function exchange({ url, addresses, request, signal, ca }: Exchange): Promise<ht
       headers: {
         ...request.headers,
         'accept-encoding': ACCEPTED_ENCODINGS,
-        connection: 'close',
         ...(body === undefined ? {} : { 'content-length': body.length }),
       },
     });

@@ -31,8 +31,8 @@ export function describeNotices(open: OpenStore): void {
       await session.append(title('a'), title('b'));
       await other.append(title('c'));
       const [first, second] = [
-        { kind: 'events', uid: session.uid, headSeq: 2 },
-        { kind: 'events', uid: other.uid, headSeq: 1 },
+        { kind: 'events', uid: session.uid, afterSeq: 0, headSeq: 2 },
+        { kind: 'events', uid: other.uid, afterSeq: 0, headSeq: 1 },
       ];
       expect(ofSession).toEqual([first]);
       expect(ofAll).toEqual([first, second]);
@@ -43,7 +43,7 @@ export function describeNotices(open: OpenStore): void {
       fixture.store.watch(null, (notice) => ofAll.push(notice));
       const session = await fixture.session();
       const { uid } = session;
-      expect(ofAll).toEqual([{ kind: 'events', uid, headSeq: 0 }]);
+      expect(ofAll).toEqual([{ kind: 'events', uid, afterSeq: -1, headSeq: 0 }]);
       await session.prompt();
       await session.enter();
       const ref = await session.attempt();

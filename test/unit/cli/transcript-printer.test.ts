@@ -80,4 +80,60 @@ describe('printing a session', () => {
       '',
     ]);
   });
+
+  it('shows what a running call writes, indented, and its result below', async () => {
+    const output = (...texts: string[]): FollowItem => ({
+      type: 'frame',
+      id: '0+1',
+      frame: {
+        frame: 1,
+        turn: 1,
+        step: 1,
+        attempt: 1,
+        call: 0,
+        index: 0,
+        chunks: texts.map((chunk) => ({ type: 'tool-output', stream: 'stdout', text: chunk })),
+      },
+    });
+    const items = [
+      event('tool/call', { name: 'bash', arguments: '{}' }),
+      output('one\ntw', 'o\n'),
+      output('10%\r20%\u001b[2K'),
+      event('tool/result', { content: [{ type: 'text', text: 'done' }], isError: false }),
+    ];
+    expect((await printed(items)).err.split('\n')).toEqual([
+      '  bash {}',
+      '    one',
+      '    two',
+      '    10%',
+      '    20%[2K',
+      '    ok: done',
+      '',
+    ]);
+    expect((await printed(items, { streams: false })).err).toBe('  bash {}\n    ok: done\n');
+  });
+
+  it('notes what is asked, by which command it is answered, and how it was closed', async () => {
+    const { err } = await printed([
+      event('approval/asked', {
+        approvalId: 'a1',
+        tool: 'bash',
+        reason: 'It asks.',
+        preview: { kind: 'command', text: 'ls\u001b[1A\nrm' },
+      }),
+      event('question/asked', { questionId: 'q1', questions: [{ id: 'q', question: 'Which?' }] }),
+      event('approval/decided', { approvalId: 'a1', outcome: 'denied', by: 'ann', note: 'no' }),
+      event('question/answered', { questionId: 'q1', outcome: 'expired', by: 'turnkeeper' }),
+    ]);
+    expect(err.split('\n')).toEqual([
+      '  ? bash: It asks.',
+      '    ls\\u001b[1A rm',
+      '    turnkeeper approvals allow a1',
+      '  ? Which?',
+      '    turnkeeper questions answer q1',
+      '    approval denied by ann: no',
+      '    question expired',
+      '',
+    ]);
+  });
 });

@@ -107,6 +107,49 @@ describe('the transcript', () => {
     expect(entries).toMatchObject([{ output: 'new' }]);
   });
 
+  it('shows what waits for a person, and how it was closed', () => {
+    const asked = [
+      event('approval/asked', {
+        approvalId: 'a',
+        callId: 'c0',
+        tool: 'bash',
+        arguments: '{"command":"ls"}',
+        argumentsSha256: '',
+        reason: 'It asks.',
+        preview: { kind: 'command', text: 'ls' },
+      }),
+      event('question/asked', {
+        questionId: 'q',
+        callId: 'c1',
+        questions: [{ id: 'x', question: 'Which?' }],
+      }),
+    ];
+    const [approval, question] = fold(...asked);
+    expect(approval).toMatchObject({
+      kind: 'approval',
+      ...PLACE,
+      approvalId: 'a',
+      tool: 'bash',
+      arguments: '{"command":"ls"}',
+      reason: 'It asks.',
+      preview: { text: 'ls' },
+    });
+    expect(approval).not.toHaveProperty('decision');
+    expect(question).toMatchObject({ kind: 'question', questionId: 'q', questions: [{ id: 'x' }] });
+    expect(question).not.toHaveProperty('answer');
+
+    const closed = fold(
+      ...asked,
+      event('question/answered', { questionId: 'q', outcome: 'answered', answers: [], by: 'ann' }),
+      event('approval/decided', { approvalId: 'a', outcome: 'allowed', by: 'bob' }),
+      event('approval/decided', { approvalId: 'other', outcome: 'denied', by: 'eve' }),
+    );
+    expect(closed).toMatchObject([
+      { kind: 'approval', decision: { outcome: 'allowed', by: 'bob' } },
+      { kind: 'question', answer: { outcome: 'answered', by: 'ann' } },
+    ]);
+  });
+
   it('shows what people wrote, and not what was added for the model', () => {
     const entries = fold(
       event('user/message', { content: [{ type: 'text', text: 'hi' }], source: { kind: 'user' } }),

@@ -3,6 +3,7 @@ import type { PermissionRule } from '../../../src/contract/configuration.js';
 import type { PermissionMode } from '../../../src/contract/session.js';
 import {
   decidePermission,
+  isGranted,
   matchesPattern,
   type PermissionClass,
   stricterDecision,
@@ -118,4 +119,36 @@ it('of two decisions the stricter one holds, and the first where they are alike'
   expect(stricterDecision(of('allow'), of('ask')).kind).toBe('ask');
   expect(stricterDecision(of('deny'), of('ask')).kind).toBe('deny');
   expect(stricterDecision(of('ask', 'first'), of('ask', 'second')).reason).toBe('first');
+});
+
+describe('a grant of the session', () => {
+  const bash = (args: Record<string, unknown>) => ({ tool: 'bash', arguments: args });
+  const identity = ['command', 'workdir'];
+  const exact = [{ tool: 'bash', arguments: { command: 'ls *', description: 'look' } }];
+
+  it('covers the same arguments only, in which a star stands for itself', () => {
+    expect(isGranted(exact, bash({ command: 'ls *', description: 'look' }))).toBe(true);
+    expect(isGranted(exact, bash({ description: 'look', command: 'ls *' }))).toBe(true);
+    expect(isGranted(exact, bash({ command: 'ls; rm x', description: 'look' }))).toBe(false);
+    expect(isGranted(exact, bash({ command: 'ls *' }))).toBe(false);
+    expect(isGranted(exact, { ...bash({ command: 'ls *', description: 'look' }), tool: 'other' })).toBe(false);
+  });
+
+  it('looks at nothing but the arguments by which its tool knows a call again', () => {
+    expect(isGranted(exact, bash({ command: 'ls *', description: 'other' }), identity)).toBe(true);
+    expect(isGranted(exact, bash({ command: 'ls *', workdir: 'sub' }), identity)).toBe(false);
+  });
+
+  it('compares nested values by their content', () => {
+    const grant = [{ tool: 't', arguments: { value: { a: 1, b: [2, { c: 3 }] } } }];
+    expect(isGranted(grant, { tool: 't', arguments: { value: { b: [2, { c: 3 }], a: 1 } } })).toBe(true);
+    expect(isGranted(grant, { tool: 't', arguments: { value: { b: [{ c: 3 }, 2], a: 1 } } })).toBe(false);
+  });
+
+  it('with a pattern covers what fits its globs', () => {
+    const grant = [{ tool: 'bash', match: { command: 'npm test*' } }];
+    expect(isGranted(grant, bash({ command: 'npm test -- a', workdir: 'x' }), identity)).toBe(true);
+    expect(isGranted(grant, bash({ command: 'npm publish' }), identity)).toBe(false);
+    expect(isGranted(grant, bash({}), identity)).toBe(false);
+  });
 });

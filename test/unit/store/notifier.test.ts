@@ -3,7 +3,7 @@ import type { SessionUid } from '../../../src/contract/ids.js';
 import { Notifier } from '../../../src/store/notifier.js';
 
 const uid = 'uid' as SessionUid;
-const notice = { kind: 'events', uid, headSeq: 1 } as const;
+const notice = { kind: 'events', uid, afterSeq: 0, headSeq: 1 } as const;
 
 it('says which listener threw, and tells the others', () => {
   const errors: unknown[] = [];

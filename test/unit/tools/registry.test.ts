@@ -64,11 +64,16 @@ describe('the built-in tools', () => {
     expect(
       BUILT_IN_TOOLS.map(({ name, effect, permission, quick = false }) => [name, effect, permission, quick]),
     ).toEqual([
+      ['ask_user_question', 'read', 'none', false],
       ['bash', 'effect', 'shell', false],
       ['edit', 'effect', 'write', false],
       ['glob', 'read', 'read', true],
       ['grep', 'read', 'read', false],
+      ['job_kill', 'idempotent', 'none', false],
+      ['job_output', 'read', 'none', false],
       ['read', 'read', 'read', true],
+      ['todo_write', 'idempotent', 'none', false],
+      ['web_fetch', 'read', 'network', false],
       ['write', 'idempotent', 'write', false],
     ]);
   });

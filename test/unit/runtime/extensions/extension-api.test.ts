@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import * as mini from 'zod/mini';
 import {
@@ -13,6 +14,20 @@ import { readContribution } from '../../../../src/runtime/extensions/read-contri
 import { createToolRegistry } from '../../../../src/tools/registry.js';
 
 // The types are checked by the compiler, as a part of this folder; the tests check that what they allow is accepted.
+
+describe('the entry of the package', () => {
+  it('is the extension API, with its types', () => {
+    const root = new URL('../../../../', import.meta.url);
+    const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as {
+      exports: { '.': { types: string; default: string } };
+    };
+    const { types, default: entry } = manifest.exports['.'];
+    const source = entry.replace(/^\.\/dist\/(.*)\.js$/, 'src/$1.ts');
+    expect(source).toMatch(/extension-api\.ts$/);
+    expect(existsSync(new URL(source, root))).toBe(true);
+    expect(types).toBe(entry.replace(/\.js$/, '.d.ts'));
+  });
+});
 
 describe('a typed tool', () => {
   it('gets its arguments as its schema leaves them', () => {

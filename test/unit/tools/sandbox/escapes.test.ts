@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { mkdir, readdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { canDisableUserNamespaces } from '../../../../src/tools/sandbox/bubblewrap.js';
 import { textOf } from '../tool-fixture.js';
 import {
   CONFINED,
@@ -190,6 +191,15 @@ describe('a confined command cannot reach', () => {
       '0000000000000000\n1\n[exit code: 0]',
     );
   });
+
+  it.runIf(DETECTED.works && canDisableUserNamespaces(DETECTED))(
+    'the kernel as the root of a user namespace',
+    async () => {
+      expect(await fixture.bash('unshare --user true && echo made')).toMatch(
+        /^\[stderr\]\nunshare: .*\n\[exit code: 1\]$/,
+      );
+    },
+  );
 });
 
 describe('a workspace that is replaced while the sandbox is set up', () => {

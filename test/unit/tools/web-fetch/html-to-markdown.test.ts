@@ -155,5 +155,7 @@ describe('a page that is no good HTML', () => {
   it('says so where its end is missing', async () => {
     const { markdown, truncated } = await convert(`<p>begin</p>${'<div>'.repeat(5000)}end`);
     expect([markdown, truncated]).toEqual(['begin', true]);
+    const code = await convert(`<pre>begin${'<i>'.repeat(5000)}end`);
+    expect(code).toMatchObject({ markdown: '```\nbegin\n```', truncated: true });
   });
 });

@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http';
-import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { pipeline, Readable } from 'node:stream';
+import { brotliCompressSync, createGzip, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ResolveHost } from '../../../../src/tools/web/checked-addresses.js';
 import {
@@ -169,15 +170,20 @@ describe('the body', () => {
     await until(() => server.openConnections() === 0);
   });
 
-  it('counts what a small answer unpacks to', async () => {
-    const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024));
-    const server = await serve((_request, response) =>
-      response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb),
-    );
-    const before = process.memoryUsage().arrayBuffers;
+  it('counts what a small answer unpacks to, which may be without end', async () => {
+    const zeros = Buffer.alloc(64 * 1024);
+    const server = await serve((_request, response) => {
+      const endless = new Readable({
+        read() {
+          this.push(zeros);
+        },
+      });
+      response.writeHead(200, { 'content-encoding': 'gzip' });
+      pipeline(endless, createGzip(), response, () => {});
+    });
     const { bytes, truncated } = await fetchPage(server.url());
     expect([bytes.length, truncated]).toEqual([1000, true]);
-    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(16 * 1024 * 1024);
+    await until(() => server.openConnections() === 0);
   });
 
   it.each([

@@ -1,0 +1,50 @@
+/** The tools of this deployment: what Turnkeeper brings, what the configuration adds, and the hooks around them. */
+import type { Logger } from 'pino';
+import type { TurnHooks } from '../activities/turn-hooks.js';
+import type { ToolDirectory } from '../api/app-deps.js';
+import { BUILT_IN_TOOLS } from '../tools/built-in-tools.js';
+import { checkArguments } from '../tools/call-arguments.js';
+import { createToolPipeline, type ToolPipeline } from '../tools/pipeline.js';
+import { createToolRegistry, type ToolRegistry } from '../tools/registry.js';
+import { createConfiguredSearch } from '../tools/web-search/configured-search.js';
+import { createWebSearchTool } from '../tools/web-search/web-search-tool.js';
+import type { LoadedConfiguration } from './configuration/load-configuration.js';
+import { loadExtensions } from './extensions/load-extensions.js';
+
+export interface ToolParts {
+  readonly registry: ToolRegistry;
+  readonly pipeline: ToolPipeline;
+  readonly turnHooks: TurnHooks;
+  /** What the API knows of them. */
+  readonly directory: ToolDirectory;
+}
+
+/** @throws ConfigurationError `EXTENSION_INVALID`. */
+export async function assembleTools(
+  { configuration, file }: Pick<LoadedConfiguration, 'configuration' | 'file'>,
+  env: NodeJS.ProcessEnv,
+  logger: Logger,
+): Promise<ToolParts> {
+  const { webSearch } = configuration;
+  const search = webSearch === null ? [] : [createWebSearchTool(createConfiguredSearch(webSearch, env))];
+  const own = [...BUILT_IN_TOOLS, ...search];
+  const extensions = await loadExtensions(configuration.extensions, {
+    configurationFile: file,
+    logger,
+    takenToolNames: [...BUILT_IN_TOOLS.map(({ name }) => name), 'web_search'],
+  });
+  const registry = createToolRegistry([...own, ...extensions.tools]);
+  return {
+    registry,
+    pipeline: createToolPipeline({ registry, hooks: extensions.toolHooks, clock: Date.now }),
+    turnHooks: extensions.turnHooks,
+    directory: {
+      checkArguments: (name, args) => {
+        const tool = registry.get(name);
+        if (tool === undefined) return `There is no tool named "${name}" any more.`;
+        const checked = checkArguments(tool, args);
+        return checked.ok ? undefined : checked.message;
+      },
+    },
+  };
+}
