@@ -28,8 +28,7 @@ export type ApprovalDecision = DecisionBody & { readonly approvalId: ApprovalId 
 
 /** How one decision went: the approval's row as it stands, or the error that the decision met. */
 export type Decided<E = unknown> = { readonly approvalId: ApprovalId } & (
-  | { readonly kind: 'stands'; readonly record: AskRecord }
-  | { readonly kind: 'failed'; readonly error: E }
+  { readonly kind: 'stands'; readonly record: AskRecord } | { readonly kind: 'failed'; readonly error: E }
 );
 
 /** A decision that has passed its checks, with its place in the list. */

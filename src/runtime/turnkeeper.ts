@@ -3,7 +3,7 @@
  *
  * Owns the order of start and stop. What each part does is its own.
  */
-import { realpathSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { arch } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@temporalio/client';
@@ -23,9 +23,11 @@ import type { TurnEngine } from '../contract/turn-engine.js';
 import { createModelCatalog, type ModelCatalog } from '../model/model-catalog.js';
 import { assemblePrompt } from '../prompt/assemble-prompt.js';
 import type { SessionStore } from '../store/session-store.js';
-import { openSqliteStore } from '../store/sqlite/open.js';
+import { openSqliteStore, sqliteFiles } from '../store/sqlite/open.js';
 import { createBackgroundJobs } from '../tools/jobs/background-jobs.js';
 import { createLocalExecutionProvider } from '../tools/local/local-execution-provider.js';
+import { detectSandbox } from '../tools/sandbox/detect-sandbox.js';
+import { createSandboxExecutionProvider } from '../tools/sandbox/sandbox-execution-provider.js';
 import { killMarkedProcesses } from '../tools/local/process-tree.js';
 import { loadConfiguration } from './configuration/load-configuration.js';
 import {
@@ -117,6 +119,8 @@ export async function startTurnkeeper(options: TurnkeeperOptions = {}): Promise<
     teardown.add('engine', () => engine.stop());
     const running = await startServices({
       configuration,
+      env,
+      protectedPaths: protectedPathsOf(home.folder, [loaded.file, ...sqliteFiles(location.file)]),
       home,
       store,
       engine,
@@ -136,6 +140,9 @@ export async function startTurnkeeper(options: TurnkeeperOptions = {}): Promise<
 
 interface ServiceParts {
   readonly configuration: Configuration;
+  readonly env: NodeJS.ProcessEnv;
+  /** What no tool touches: the home, and what of the configuration and the log lies elsewhere. */
+  readonly protectedPaths: readonly string[];
   readonly home: Home;
   readonly store: SessionStore;
   readonly engine: Engine;
@@ -147,12 +154,15 @@ interface ServiceParts {
 }
 
 async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
-  const { configuration, home, store, engine, models, profiles, tools, logger, teardown } = parts;
+  const { configuration, env, home, store, engine, models, profiles, tools, logger, teardown } = parts;
   const { namespace, deployment } = configuration.engine;
   const connection = await connectEngine(engine.address);
   teardown.add('engine connection', () => connection.close());
   const heartbeatMs = configuration.engine.heartbeatMs ?? (engine.embedded ? 3000 : 10_000);
-  const execution = createLocalExecutionProvider();
+  const local = createLocalExecutionProvider();
+  const sandbox = await detectSandbox(env);
+  if (!sandbox.works) logger.info({ reason: sandbox.reason }, 'commands are not confined, and ask');
+  const execution = sandbox.works ? createSandboxExecutionProvider(local, sandbox) : local;
   const jobs = createBackgroundJobs({
     folder: join(home.folder, 'jobs'),
     execution,
@@ -273,8 +283,15 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
   };
 }
 
+/** Real paths: the home with all in it, the kernel's, and the files that lie elsewhere. */
+function protectedPathsOf(home: string, files: readonly (string | undefined)[]): string[] {
+  const present = files.filter((file) => file !== undefined && existsSync(file));
+  const real = present.map((file) => realpathSync(String(file)));
+  return [...new Set([realpathSync(home), ...real, '/proc', '/sys', '/dev'])];
+}
+
 function activitiesOf(
-  { home, store, models, profiles, tools, logger }: ServiceParts,
+  { protectedPaths, home, store, models, profiles, tools, logger }: ServiceParts,
   engine: TurnEngine,
   own: Pick<ActivityDeps, 'heartbeatMs' | 'execution' | 'jobsOf'>,
 ) {
@@ -297,6 +314,6 @@ function activitiesOf(
     random: Math.random,
     logger,
     hostId: home.hostId,
-    protectedPaths: [realpathSync(home.folder), '/proc', '/sys', '/dev'],
+    protectedPaths,
   });
 }

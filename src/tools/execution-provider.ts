@@ -99,6 +99,8 @@ export interface CommandRequest {
   readonly idempotencyKey: string;
   readonly signal: AbortSignal;
   readonly output: (stream: 'stdout' | 'stderr', text: string) => void;
+  /** How much of each stream `output` is given; default 1 MiB. */
+  readonly liveBytes?: number;
   readonly saveBlob: SaveBlob;
 }
 

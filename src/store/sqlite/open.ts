@@ -88,6 +88,11 @@ export function framesPath(path: string): string {
   return path.replace(/(\.[^./\\]*)?$/, (extension) => `-frames${extension}`);
 }
 
+/** Every file that a store at this path has while it is open. */
+export function sqliteFiles(path: string): string[] {
+  return [path, framesPath(path)].flatMap((file) => [file, `${file}-wal`, `${file}-shm`]);
+}
+
 function connect(path: string): Database.Database {
   try {
     return new Database(path);

@@ -75,12 +75,24 @@ export const bashTool = defineTool({
     }
     const timeoutMs = args.timeout_ms ?? DEFAULT_TIMEOUT_MS;
     const { signal, output, saveBlob } = context;
-    return render(
-      await context.execution.runCommand({ ...request, timeoutMs, signal, output, saveBlob }),
-      timeoutMs,
-    );
+    const result = await context.execution.runCommand({ ...request, timeoutMs, signal, output, saveBlob });
+    return render(result, timeoutMs, request.sandbox === null ? [] : sandboxNote(result));
   },
 });
+
+/** What commands say that a sandbox has stopped. */
+const STOPPED =
+  /read-only file system|network is unreachable|could not resolve|name resolution|operation not permitted/i;
+
+/** A failure that the sandbox may be behind is explained: the model cannot tell it from a broken machine. */
+function sandboxNote({ ending, stderr }: CommandResult): string[] {
+  const failed = ending.kind === 'exited' && ending.exitCode !== 0;
+  if (!failed || !STOPPED.test(stderr.head + stderr.tail)) return [];
+  return [
+    '[the sandbox lets commands write in the workspace at most, and has no network; where that is the reason, ' +
+      'sandbox_permissions: escalated with a justification asks a person]',
+  ];
+}
 
 function isEscalated({ sandbox_permissions: permissions }: Parameters): boolean {
   return permissions === 'escalated';
@@ -91,14 +103,18 @@ function escalationReason({ justification = '' }: Parameters): string {
   return `The model asks to run this command outside of the sandbox. ${why}`;
 }
 
-function render({ ending, stdout, stderr, leftovers }: CommandResult, timeoutMs: number): ToolOutput {
+function render(
+  { ending, stdout, stderr, leftovers }: CommandResult,
+  timeoutMs: number,
+  notes: readonly string[],
+): ToolOutput {
   const parts = [renderStream(stdout)];
   if (stderr.bytes > 0) parts.push('[stderr]', renderStream(stderr));
   parts.push(...blobNote('stdout', stdout), ...blobNote('stderr', stderr));
   if (leftovers > 0) {
     parts.push(`[${String(leftovers)} ${leftovers === 1 ? 'process' : 'processes'} left running and ended]`);
   }
-  parts.push(`[${describeEnding(ending, timeoutMs)}]`);
+  parts.push(...notes, `[${describeEnding(ending, timeoutMs)}]`);
   const content = parts.filter((part) => part !== '').join('\n');
   if (ending.kind !== 'timed-out') return { content };
   return { content, isError: true, error: { name: 'CommandTimeout', code: 'TOOL_TIMEOUT' } };

@@ -51,6 +51,7 @@ export function runJob(
       const result = await execution.runCommand({
         ...request,
         signal: controller.signal,
+        liveBytes: Number.MAX_SAFE_INTEGER,
         output: (stream, text) => {
           shownBytes[stream] += Buffer.byteLength(text);
           log.append(text);

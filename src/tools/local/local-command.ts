@@ -81,12 +81,11 @@ async function launchBash({ command, workdir, scope }: CommandRequest): Promise<
  */
 export async function runCommand(request: CommandRequest, prepare: PrepareLaunch): Promise<CommandResult> {
   const { timeoutMs, idempotencyKey, signal, output, saveBlob } = request;
-  const stdout = new StreamCapture((text) => {
-    output('stdout', text);
-  });
-  const stderr = new StreamCapture((text) => {
-    output('stderr', text);
-  });
+  const captured = (stream: 'stdout' | 'stderr') =>
+    new StreamCapture((text) => {
+      output(stream, text);
+    }, request.liveBytes);
+  const [stdout, stderr] = [captured('stdout'), captured('stderr')];
   request.signal.throwIfAborted();
   const launch = await prepare(request);
   const { child, exit, pumps } = await start(launch, { idempotencyKey, stdout, stderr });

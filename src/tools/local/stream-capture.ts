@@ -16,11 +16,12 @@ import { utf8Head, utf8Tail } from '../utf8-cut.js';
 export const KEPT_BYTES = 64 * 1024;
 /** How much of a stream goes to the blob at most. */
 export const SPOOL_BYTES = 32 * 1024 * 1024;
-/** How much of a stream is shown while the command runs. */
+/** How much of a stream is shown while the command runs, where nothing else is asked for. */
 export const LIVE_BYTES = 1024 * 1024;
 
 export class StreamCapture {
   readonly #show: (text: string) => void;
+  readonly #liveBytes: number;
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   #first: Uint8Array[] = [];
   #firstBytes = 0;
@@ -31,8 +32,9 @@ export class StreamCapture {
   #spooled = 0;
   #live: 'shown' | 'stopped' = 'shown';
 
-  constructor(show: (text: string) => void) {
+  constructor(show: (text: string) => void, liveBytes = LIVE_BYTES) {
     this.#show = show;
+    this.#liveBytes = liveBytes;
   }
 
   /** Bytes that came in so far. */
@@ -97,9 +99,11 @@ export class StreamCapture {
     if (looksBinary(chunk)) {
       this.#live = 'stopped';
       this.#show('[binary output]\n');
-    } else if (this.#bytes > LIVE_BYTES) {
+    } else if (this.#bytes > this.#liveBytes) {
       this.#live = 'stopped';
-      this.#show(`\n[output over ${String(LIVE_BYTES)} bytes is not shown live; the result has its end]\n`);
+      this.#show(
+        `\n[output over ${String(this.#liveBytes)} bytes is not shown live; the result has its end]\n`,
+      );
     } else {
       const text = this.#decoder.decode(chunk, { stream: true });
       if (text !== '') this.#show(text);
