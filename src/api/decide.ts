@@ -168,6 +168,9 @@ export async function answer(
 ): Promise<AskRecord> {
   const record = await store.findAsk(tenant, questionId);
   if (record?.kind !== 'question') throw new ProblemError('NOT_FOUND', 'There is no such question.');
+  if (bytesOf(answers) > MAX_INLINE_BYTES) {
+    throw invalid('answers', `are larger than ${String(MAX_INLINE_BYTES)} bytes as JSON`);
+  }
   if (record.closedSeq === null) {
     const { data } = await askedQuestion(store, record);
     const wrong = checkAnswers(data.questions, answers);

@@ -118,6 +118,8 @@ export const jobBodySchema = z.strictObject({
   limits: turnLimitsSchema.partial().optional(),
   metadata: metadataSchema.optional(),
   timeZone: timeZoneSchema.optional(),
+  /** As in a prompt. */
+  unattended: z.boolean().optional(),
 });
 export type JobBody = z.infer<typeof jobBodySchema>;
 

@@ -43,7 +43,7 @@ export async function assembleTools(
         const tool = registry.get(name);
         if (tool === undefined) return `There is no tool named "${name}" any more.`;
         const checked = checkArguments(tool, args);
-        return checked.ok ? undefined : checked.message;
+        return checked.ok ? undefined : `They do not fit ${name}: ${checked.violations.join('; ')}.`;
       },
     },
   };

@@ -4,7 +4,8 @@ import type { Tool } from './tool.js';
 
 export type ParsedArguments =
   | { readonly ok: true; readonly value: Readonly<Record<string, unknown>> }
-  | { readonly ok: false; readonly message: string };
+  /** `message` is for the model, `violations` for anybody. */
+  | { readonly ok: false; readonly message: string; readonly violations: readonly string[] };
 
 /** Parses the raw string of a call. `''` is `{}`. The message names each violation with its path. */
 export function parseCallArguments(tool: Tool, raw: string): ParsedArguments {
@@ -32,6 +33,7 @@ function invalid(tool: Tool, violations: readonly string[]): ParsedArguments {
   const list = violations.map((violation) => `- ${violation}`).join('\n');
   return {
     ok: false,
+    violations,
     message: `The arguments of ${tool.name} are invalid; it did not run.\n${list}\nSend a JSON object that fits the tool's schema.`,
   };
 }

@@ -182,6 +182,7 @@ describe('a call that needs an approval', () => {
   it('is withdrawn where its turn is cancelled, and never runs', async () => {
     const { runtime, uid, ran } = await asking([look('first'), deliver('milk'), announce('later')]);
     const ids = await openApprovals(runtime, uid, 2);
+    await idleUntil(() => ran.length === 1);
     await runtime.engine.cancelTurn(uid, 1);
     expect((await runtime.ended(uid, 1)).reason?.kind).toBe('aborted');
     const events = await runtime.events(uid);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ApprovalId, QuestionId } from '../../src/contract/ids.js';
 import { ASK_RULES, askingTools, type Ran } from '../support/asking-tools.js';
 import { checkLog } from '../support/log-invariants.js';
@@ -13,18 +13,17 @@ const WALL_TIME_MS = 60_000;
 /** The program may have to be fetched. */
 const FETCH_TIMEOUT_MS = 300_000;
 
-const { start } = turnSetup();
 let server: TimeSkippingServer;
 /** How far the log's clock is in front of the machine's. */
-let aheadMs = 0;
+let aheadMs: number;
 
-beforeAll(async () => {
+// One for each test: its clock does not go back. These hooks come before those of the setup, so that it ends last.
+beforeEach(async () => {
   server = await startTimeSkippingServer();
-}, FETCH_TIMEOUT_MS);
-afterAll(() => server.stop());
-beforeEach(() => {
   aheadMs = 0;
-});
+}, FETCH_TIMEOUT_MS);
+afterEach(() => server.stop());
+const { start } = turnSetup();
 
 /** Lets the time go by for the log and the engine alike. */
 async function pass(milliseconds: number): Promise<void> {

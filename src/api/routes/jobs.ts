@@ -113,6 +113,7 @@ export function jobRoutes(deps: AppDeps, nudge: EngineNudge): Router {
         content,
         bodySha256: bodyDigest(body),
         timeZone: body.timeZone,
+        unattended: body.unattended,
         by,
         ...choice,
       });

@@ -1,14 +1,7 @@
 /** A job in the process that runs it: watches the command to its end and writes down what it says and how it ended. */
 import { sha256Schema } from '../../contract/ids.js';
-import type {
-  CapturedStream,
-  CommandEnding,
-  CommandResult,
-  ExecutionProvider,
-} from '../execution-provider.js';
+import type { CommandEnding, CommandResult, ExecutionProvider } from '../execution-provider.js';
 import { assertNever } from '../../contract/failures.js';
-import { looksBinary } from '../media-type.js';
-import { utf8Tail } from '../utf8-cut.js';
 import { isKillRequested, type JobFiles, recordEnding } from './job-files.js';
 import { createOutputLog, type OutputLog } from './output-log.js';
 import type { JobEnding, JobRequest } from './session-jobs.js';
@@ -46,19 +39,17 @@ export function runJob(
   let endedAs: 'killed' | 'lost' = 'lost';
 
   async function run(): Promise<JobEnd> {
-    const shownBytes = { stdout: 0, stderr: 0 };
     try {
       const result = await execution.runCommand({
         ...request,
         signal: controller.signal,
         liveBytes: Number.MAX_SAFE_INTEGER,
-        output: (stream, text) => {
-          shownBytes[stream] += Buffer.byteLength(text);
+        output: (_stream, text) => {
           log.append(text);
         },
         saveBlob: () => Promise.resolve(NO_BLOB),
       });
-      noteUnshown(log, result, shownBytes);
+      noteUnshown(log, result);
       return { ending: isKillRequested(files) ? { kind: 'killed' } : jobEnding(result.ending, request) };
     } catch (error) {
       if (controller.signal.aborted) return { ending: { kind: endedAs } };
@@ -102,34 +93,14 @@ function jobEnding(ending: CommandEnding, { timeoutMs }: JobRequest): JobEnding 
   }
 }
 
-/** What was not said while the command ran: binary output, the end of a stream that was cut off, and leftovers. */
-function noteUnshown(
-  log: OutputLog,
-  { stdout, stderr, leftovers }: CommandResult,
-  shownBytes: Readonly<Record<'stdout' | 'stderr', number>>,
-): void {
-  noteRest(log, stdout, shownBytes.stdout);
-  noteRest(log, stderr, shownBytes.stderr);
+/** What was not said while the command ran: what binary output is, and what was left running. */
+function noteUnshown(log: OutputLog, { stdout, stderr, leftovers }: CommandResult): void {
+  for (const { binary, bytes } of [stdout, stderr]) {
+    if (binary !== undefined) log.note(`[binary output: ${String(bytes)} bytes, ${binary}]`);
+  }
   if (leftovers > 0) {
     log.note(`[${String(leftovers)} ${leftovers === 1 ? 'process' : 'processes'} left running and ended]`);
   }
-}
-
-function noteRest(log: OutputLog, stream: CapturedStream, shownBytes: number): void {
-  if (stream.binary !== undefined) {
-    log.note(`[binary output: ${String(stream.bytes)} bytes, ${stream.binary}]`);
-    return;
-  }
-  // Bytes that are no UTF-8 are shown as more bytes than they are, so this is never too much.
-  const missing = stream.bytes - shownBytes;
-  if (missing <= 0) return;
-  const end = utf8Tail(Buffer.from(stream.omittedBytes === 0 ? stream.head : stream.tail), missing);
-  if (looksBinary(end)) {
-    log.note(`[${String(missing)} bytes left out: binary output]`);
-    return;
-  }
-  if (missing > end.length) log.note(`[${String(missing - end.length)} bytes left out]`);
-  log.append(Buffer.from(end).toString('utf8'));
 }
 
 function messageOf(error: unknown): string {
