@@ -42,7 +42,7 @@ export async function startTurnWorkers(options: TurnWorkersOptions): Promise<Tur
     ...common,
     taskQueue: options.taskQueue ?? TURN_TASK_QUEUE,
     workflowBundle: { codePath: workflowBundlePath() },
-    activities: { advance, callModel, runTool },
+    activities: { advance, callModel },
     // The sticky queue of a dead worker is left after this time; the default is 10 s.
     stickyQueueScheduleToStartTimeout: 1000,
     maxConcurrentActivityTaskExecutions: 200,
@@ -55,13 +55,16 @@ export async function startTurnWorkers(options: TurnWorkersOptions): Promise<Tur
     maxConcurrentActivityTaskExecutions: 100,
   });
   const workers = [turns, tools];
-  const finished = Promise.all(workers.map((worker) => worker.run())).then(() => undefined);
+  const runs = workers.map((worker) => worker.run());
+  const finished = Promise.all(runs).then(() => undefined);
   return {
     finished,
     stop: async () => {
       for (const worker of workers) {
         if (worker.getState() === 'RUNNING') worker.shutdown();
       }
+      // Also where one has failed: the other hands over before the store closes.
+      await Promise.allSettled(runs);
       await finished;
     },
   };

@@ -2,7 +2,8 @@
  * Temporal's test server, whose clock can be moved on by days: for tests of long waits.
  *
  * Owns that its program is there, fetched into the cache as the embedded engine's is. The log's clock is another one,
- * which a test moves itself (`TurnRuntimeOptions.clock`).
+ * which a test moves itself (`TurnRuntimeOptions.clock`). The server never gives up the sticky queue of a worker that is
+ * gone, so a test cannot restart its worker here; the tests that kill processes do that on the real server.
  */
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { pino } from 'pino';
