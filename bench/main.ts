@@ -12,6 +12,7 @@ import { Homes } from './installation/homes.js';
 import { Installation } from './installation/installation.js';
 import { describeMachine } from './machine.js';
 import type { Bench, Measurement } from './measurement.js';
+import { approval } from './measurements/approval.js';
 import { cancel } from './measurements/cancel.js';
 import { liveStream } from './measurements/live-stream.js';
 import { promptAccepted } from './measurements/prompt-accepted.js';
@@ -29,6 +30,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   stepGap,
   bareStep,
   liveStream,
+  approval,
   cancel,
   serveReady,
   recovery,

@@ -1,7 +1,7 @@
 /** A session of the benchmark: a fresh workspace with one small file, prompts and what becomes of them. */
 import { writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { PromptAnswer, SessionResource, TurnResource } from '../../src/contract/http.js';
+import type { PromptAnswer, SessionBody, SessionResource, TurnResource } from '../../src/contract/http.js';
 import type { SessionUid } from '../../src/contract/ids.js';
 import type { PlayedCall } from '../scripted-model/script.js';
 import { until } from '../until.js';
@@ -21,8 +21,8 @@ export class BenchSession {
     readonly workspace: string,
   ) {}
 
-  static async create(api: Api): Promise<BenchSession> {
-    const { body } = await api.call<SessionResource>('POST', '/v1/sessions', {});
+  static async create(api: Api, settings: SessionBody = {}): Promise<BenchSession> {
+    const { body } = await api.call<SessionResource>('POST', '/v1/sessions', settings);
     writeFileSync(join(body.workspace, SMALL_FILE), SMALL_TEXT);
     return new BenchSession(api, body.id, body.workspace);
   }

@@ -6,17 +6,16 @@
  */
 import type { PlannedCall, StepRef } from '../contract/agent-turn.js';
 import { eventKeys } from '../contract/event-keys.js';
-import type { NewEvent } from '../contract/events.js';
+import type { EventData, NewEvent } from '../contract/events.js';
 import type { FinishReason } from '../contract/chunks.js';
 import type { ApprovalId, QuestionId } from '../contract/ids.js';
-import { approvalDecided, ASKED_BY, isOpen, questionAnswered } from '../core/asks.js';
+import { approvalDecided, isOpen, questionAnswered, TURNKEEPER } from '../core/asks.js';
 import type { CallState, OpenStep, SessionState } from '../core/session-state.js';
 import { digestOf } from '../store/digest.js';
 import type { LogTransaction } from '../store/session-store.js';
 import type { CallPlan } from '../tools/pipeline.js';
-import type { ToolSelection } from '../tools/registry.js';
 import type { ActivityDeps } from './activity-deps.js';
-import { rawArguments } from './raw-arguments.js';
+import { effectiveArguments, rawArguments } from './raw-arguments.js';
 import { toolContext } from './tool-context.js';
 import { offeredTools, settingsInForce, type TurnSettings } from './turn-settings.js';
 
@@ -44,35 +43,36 @@ export async function planStep(
   const { finish } = step.message;
   if (step.calls.length === 0) return { finish, calls: [], allQuick: true };
   const settings = settingsInForce(scope.state, deps);
-  const selection = offeredTools(scope.state);
-  const plans = await planCalls(deps, ref, { step, settings, selection });
-  const asks = isAsked(step) ? [] : await asksOf(deps, ref, { ...scope, step, settings, plans });
-  const recorded = plans.some(({ preExecuted }) => preExecuted !== undefined);
+  const stepScope = { ...scope, step, settings };
+  const planned = await planCalls(deps, ref, stepScope);
+  const asks = isAsked(step) ? [] : await asksOf(deps, ref, { ...stepScope, planned });
+  const preExecuted = planned.map(({ plan }) => plan.preExecuted ?? null);
+  const isRecorded = preExecuted.some((word) => word !== null);
   const state =
-    asks.length === 0 && !recorded
+    asks.length === 0 && !isRecorded
       ? scope.state
       : await deps.store.transact(
           ref.uid,
           async (transaction) => {
             if (stepOf(transaction.state, ref) === null) return transaction.state;
-            if (recorded) {
-              const plan = plans.map(({ preExecuted }) => preExecuted ?? null);
-              await transaction.savePlan(ref.turn, ref.step, plan);
-            }
-            await ask(transaction, asks, settings.profile.approvalExpiresMs);
+            if (isRecorded) await transaction.savePreExecuted(ref.turn, ref.step, preExecuted);
+            await ask(transaction, asks);
             return transaction.state;
           },
           { durability: asks.length === 0 ? 'relaxed' : 'full' },
         );
   const calls = stepOf(state, ref)?.calls;
   if (calls === undefined) return null;
-  const planned = plans.map(({ mode }, index): PlannedCall => ({ mode, ...openAsk(calls[index]) }));
-  const isQuick = ({ quick, mode }: CallPlan) => quick && mode === 'parallel';
+  const plans = planned.map(({ plan }) => plan);
   const allQuick =
-    plans.every(isQuick) &&
+    plans.every(({ quick, mode }) => quick && mode === 'parallel') &&
     plans.length <= settings.profile.maxParallelToolCalls &&
     calls.every((call) => call.ask === null);
-  return { finish, calls: planned, allQuick };
+  return {
+    finish,
+    calls: plans.map(({ mode }, index): PlannedCall => ({ mode, ...openAsk(calls[index]) })),
+    allQuick,
+  };
 }
 
 /** The open step, unless the log is past it or the turn is cancelled. */
@@ -96,139 +96,104 @@ function openAsk(call: CallState | undefined): Pick<PlannedCall, 'asked'> {
   };
 }
 
+/** A call with its plan and the raw arguments that would run: the model's, or what the hooks made of them. */
+interface CallToAsk {
+  readonly call: CallState;
+  readonly plan: CallPlan;
+  readonly raw: string;
+}
+
 async function planCalls(
   deps: ActivityDeps,
   ref: StepRef,
-  scope: { readonly step: OpenStep; readonly settings: TurnSettings; readonly selection: ToolSelection },
-): Promise<CallPlan[]> {
-  const { step, settings, selection } = scope;
+  { step, settings, state }: StepScope,
+): Promise<CallToAsk[]> {
   const recorded = deps.pipeline.asksHooks
-    ? await deps.store.transact(ref.uid, (transaction) => transaction.plan(ref.turn, ref.step))
+    ? await deps.store.transact(ref.uid, (transaction) => transaction.preExecuted(ref.turn, ref.step))
     : null;
-  const plans: CallPlan[] = [];
+  const planned: CallToAsk[] = [];
   for (const call of step.calls) {
     const raw = await rawArguments(call, (sha256) => deps.store.readBlob(ref.uid, sha256));
     const preExecuted = recorded?.[call.index] ?? undefined;
-    plans.push(
-      await deps.pipeline.planCall({
-        call: { callId: call.callId, name: call.name, arguments: raw },
-        selection,
-        policy: settings.policy,
-        ...(preExecuted === undefined ? {} : { preExecuted }),
-      }),
-    );
+    const plan = await deps.pipeline.planCall({
+      call: { callId: call.callId, name: call.name, arguments: raw },
+      selection: offeredTools(state),
+      policy: settings.policy,
+      ...(preExecuted === undefined ? {} : { preExecuted }),
+    });
+    planned.push({ call, plan, raw: effectiveArguments(raw, plan.preExecuted) });
   }
-  return plans;
+  return planned;
 }
 
-type Asked = (context: {
-  readonly at: { readonly turn: number; readonly step: number };
-  readonly expiresAt: Pick<AskedTimes, 'expiresAt'>;
-}) => NewEvent;
-interface AskedTimes {
-  readonly expiresAt?: string;
-}
-
-interface AskScope {
+interface StepScope {
   readonly state: SessionState;
-  readonly signal: AbortSignal;
   readonly step: OpenStep;
   readonly settings: TurnSettings;
-  readonly plans: readonly CallPlan[];
+  readonly signal: AbortSignal;
 }
 
-/** What is to be asked, in call order; the time of asking is filled in when it is appended. */
-async function asksOf(deps: ActivityDeps, ref: StepRef, scope: AskScope): Promise<Asked[]> {
-  const asks: Asked[] = [];
-  for (const call of scope.step.calls) {
-    const plan = scope.plans[call.index];
-    if (plan?.decision.kind === 'ask') {
-      asks.push(await approvalAsked(deps, ref, { ...scope, call, plan }));
-    } else if (plan?.decision.kind === 'allow' && plan.questions !== undefined) {
-      asks.push(questionAsked(deps, call, plan.questions));
+type AskedEvent = Extract<NewEvent, { type: 'approval/asked' | 'question/asked' }>;
+
+/** What is to be asked, in call order. */
+async function asksOf(
+  deps: ActivityDeps,
+  ref: StepRef,
+  scope: StepScope & { readonly planned: readonly CallToAsk[] },
+): Promise<AskedEvent[]> {
+  const { approvalExpiresMs } = scope.settings.profile;
+  const expiry =
+    approvalExpiresMs === null ? {} : { expiresAt: new Date(deps.clock() + approvalExpiresMs).toISOString() };
+  const asks: AskedEvent[] = [];
+  for (const asked of scope.planned) {
+    const { decision, questions } = asked.plan;
+    const at = { turn: ref.turn, step: ref.step };
+    const { callId, index } = asked.call;
+    if (decision.kind === 'ask') {
+      const data = await approvalData(deps, ref, { ...scope, ...asked });
+      const key = eventKeys.approvalAsked(ref.turn, ref.step, index);
+      asks.push({ type: 'approval/asked', key, ...at, data: { ...data, ...expiry } });
+    } else if (decision.kind === 'allow' && questions !== undefined) {
+      const questionId = deps.ids.uuid() as QuestionId;
+      const key = eventKeys.questionAsked(ref.turn, ref.step, index);
+      const data = { questionId, callId, questions: [...questions], ...expiry };
+      asks.push({ type: 'question/asked', key, ...at, data });
     }
   }
   return asks;
 }
 
-async function approvalAsked(
+async function approvalData(
   deps: ActivityDeps,
   ref: StepRef,
-  scope: AskScope & { readonly call: CallState; readonly plan: CallPlan },
-): Promise<Asked> {
-  const { call, plan, state, signal, settings } = scope;
-  const rewritten = plan.preExecuted?.arguments;
-  const raw =
-    rewritten === undefined
-      ? await rawArguments(call, (sha256) => deps.store.readBlob(ref.uid, sha256))
-      : JSON.stringify(rewritten);
-  const context = toolContext(deps, {
-    ref: { ...ref, index: call.index },
-    callId: call.callId,
-    state,
-    settings,
-    signal,
-  });
-  const preview = await deps.pipeline.previewCall(
-    { callId: call.callId, name: call.name, arguments: raw },
-    context,
-  );
-  const approvalId = deps.ids.uuid() as ApprovalId;
-  return ({ at, expiresAt }) => ({
-    type: 'approval/asked',
-    key: eventKeys.approvalAsked(at.turn, at.step, call.index),
-    ...at,
-    data: {
-      approvalId,
-      callId: call.callId,
-      tool: call.name,
-      arguments: raw,
-      argumentsSha256: digestOf(new TextEncoder().encode(raw)),
-      reason: plan.decision.reason,
-      ...expiresAt,
-      ...(preview === undefined ? {} : { preview }),
-    },
-  });
-}
-
-function questionAsked(
-  deps: ActivityDeps,
-  call: CallState,
-  questions: NonNullable<CallPlan['questions']>,
-): Asked {
-  const questionId = deps.ids.uuid() as QuestionId;
-  return ({ at, expiresAt }) => ({
-    type: 'question/asked',
-    key: eventKeys.questionAsked(at.turn, at.step, call.index),
-    ...at,
-    data: { questionId, callId: call.callId, questions: [...questions], ...expiresAt },
-  });
+  { call, plan, raw, state, signal, settings }: StepScope & CallToAsk,
+): Promise<EventData<'approval/asked'>> {
+  const { callId, index, name } = call;
+  const context = toolContext(deps, { ref: { ...ref, index }, callId, state, settings, signal });
+  const preview = await deps.pipeline.previewCall({ callId, name, arguments: raw }, context);
+  return {
+    approvalId: deps.ids.uuid() as ApprovalId,
+    callId,
+    tool: name,
+    arguments: raw,
+    argumentsSha256: digestOf(new TextEncoder().encode(raw)),
+    reason: plan.decision.reason,
+    ...(preview === undefined ? {} : { preview }),
+  };
 }
 
 /** Appends what is asked; where nobody can answer, it is closed in the same append. */
-async function ask(
-  transaction: LogTransaction,
-  asks: readonly Asked[],
-  expiresMs: number | null,
-): Promise<void> {
-  const { openTurn } = transaction.state;
-  if (asks.length === 0 || openTurn?.step == null) return;
-  const at = { turn: openTurn.number, step: openTurn.step.number };
-  const expiresAt =
-    expiresMs === null ? {} : { expiresAt: new Date(Date.parse(transaction.at) + expiresMs).toISOString() };
-  const events = asks.map((make) => make({ at, expiresAt }));
-  await transaction.append([
-    ...events,
-    ...(openTurn.unattended ? events.map((event) => unavailable(transaction.state, event)) : []),
-  ]);
+async function ask(transaction: LogTransaction, asks: readonly AskedEvent[]): Promise<void> {
+  const { state } = transaction;
+  const closed = state.openTurn?.unattended === true ? asks.map((event) => unavailable(state, event)) : [];
+  await transaction.append([...asks, ...closed]);
 }
 
-function unavailable(state: SessionState, event: NewEvent): NewEvent {
+function unavailable(state: SessionState, event: AskedEvent): NewEvent {
   if (event.type === 'approval/asked') {
     const { approvalId } = event.data;
-    return approvalDecided(state, { approvalId, outcome: 'unavailable', by: ASKED_BY });
+    return approvalDecided(state, { approvalId, outcome: 'unavailable', by: TURNKEEPER });
   }
-  if (event.type !== 'question/asked') throw new Error(`${event.type} asks nobody.`);
   const { questionId } = event.data;
-  return questionAnswered(state, { questionId, answers: null, by: ASKED_BY, outcome: 'withdrawn' });
+  return questionAnswered(state, { questionId, answers: null, by: TURNKEEPER, outcome: 'withdrawn' });
 }

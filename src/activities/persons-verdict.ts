@@ -19,7 +19,7 @@ export function answerOf(ask: CallAsk): AnsweredAsk | null {
     if (outcome === 'answered') return { verdict: { kind: 'allowed' }, answers: answers ?? [] };
     return outcome === 'expired'
       ? refused('APPROVAL_EXPIRED', 'Nobody answered in time. Go on without an answer, or ask again.')
-      : refused('APPROVAL_UNAVAILABLE', 'Nobody is there who could answer the questions.');
+      : refused('APPROVAL_UNAVAILABLE', 'Nobody is there who could answer the questions. Go on without an answer.');
   }
   if (ask.decision === null) return null;
   const { outcome, by, note, arguments: edited } = ask.decision;
@@ -36,7 +36,7 @@ export function answerOf(ask: CallAsk): AnsweredAsk | null {
       return refused('APPROVAL_EXPIRED', 'Nobody decided in time, so the call did not run.');
     case 'unavailable':
     case 'withdrawn':
-      return refused('APPROVAL_UNAVAILABLE', '');
+      return refused('APPROVAL_UNAVAILABLE', 'Nobody was there to approve the call, so it did not run.');
   }
 }
 

@@ -10,13 +10,13 @@ import { expireAsks } from '../core/asks.js';
 import type { CallState, SessionState } from '../core/session-state.js';
 import { abandonedResult, callEvent, unknownOutcome, type CallResult } from '../core/turn-progress.js';
 import { isFenced, type AttemptRef, type LogTransaction } from '../store/session-store.js';
-import type { PreExecuted } from '../tools/pipeline.js';
+import type { PreExecuted } from '../core/permission.js';
 import type { ActivityDeps } from './activity-deps.js';
 import { activityFailures, currentOwner, withAttemptScope, type AttemptScope } from './activity-scope.js';
 import { openStep } from './end-turn.js';
 import { FrameWriter } from './frame-writer.js';
 import { answerOf, type AnsweredAsk } from './persons-verdict.js';
-import { rawArguments } from './raw-arguments.js';
+import { effectiveArguments, rawArguments } from './raw-arguments.js';
 import { idempotencyKey, toolContext } from './tool-context.js';
 import { offeredTools, settingsInForce } from './turn-settings.js';
 
@@ -94,7 +94,7 @@ async function begin(deps: ActivityDeps, ref: CallRef): Promise<Beginning> {
       return { kind: 'outcome-unknown', ref: attempt };
     }
     await announceCalls(deps, transaction, ref);
-    const plan = deps.pipeline.asksHooks ? await transaction.plan(ref.turn, ref.step) : null;
+    const recorded = deps.pipeline.asksHooks ? await transaction.preExecuted(ref.turn, ref.step) : null;
     const observed = staged.flatMap(({ meta }) => observedIn(meta));
     return {
       kind: 'attempt',
@@ -105,7 +105,7 @@ async function begin(deps: ActivityDeps, ref: CallRef): Promise<Beginning> {
       repeated: grant.attempt > 1,
       observed: new Map(observed),
       answered,
-      preExecuted: plan?.[ref.index] ?? null,
+      preExecuted: recorded?.[ref.index] ?? null,
     };
   };
   const beginning = await deps.store.transact(ref.uid, beginOnce, RELAXED);
@@ -161,7 +161,7 @@ async function runAttempt(deps: ActivityDeps, running: Running, limitMs?: number
   const frames = new FrameWriter(deps.store, ref.uid, beginning.ref, (error) => {
     if (isFenced(error)) scope.stop('given-up');
   });
-  const { call, state, observed, answered, preExecuted } = beginning;
+  const { call, arguments: raw, state, observed, answered, preExecuted } = beginning;
   const context = toolContext(deps, {
     ref,
     callId: call.callId,
@@ -179,7 +179,11 @@ async function runAttempt(deps: ActivityDeps, running: Running, limitMs?: number
   const limit = limitRun(scope, limitMs);
   try {
     const outcome = await deps.pipeline.executeCall({
-      call: { callId: call.callId, name: call.name, arguments: effectiveArguments(beginning) },
+      call: {
+        callId: call.callId,
+        name: call.name,
+        arguments: effectiveArguments(raw, preExecuted, answered),
+      },
       selection: offeredTools(state),
       policy: settings.policy,
       context,
@@ -206,12 +210,6 @@ async function runAttempt(deps: ActivityDeps, running: Running, limitMs?: number
   } finally {
     limit.clear();
   }
-}
-
-/** What runs: a person's arguments, else what the hooks made of the model's, else the model's own. */
-function effectiveArguments({ answered, preExecuted, arguments: raw }: Running['beginning']): string {
-  const changed = answered?.arguments ?? preExecuted?.arguments;
-  return changed === undefined ? raw : JSON.stringify(changed);
 }
 
 /** The model is told where a person changed what it had asked for. */

@@ -7,7 +7,6 @@
  */
 import type { Logger } from 'pino';
 import type { InputBlock } from '../contract/content.js';
-import type { SessionEvent } from '../contract/events.js';
 import { assertNever } from '../contract/failures.js';
 import { HookFailure, runHook } from '../tools/hooks.js';
 import type {
@@ -152,25 +151,6 @@ export async function askTurnStopping(
     if (decision !== undefined) added.push({ hook: hook.name, content: blocksOf(decision.content) });
   }
   return added;
-}
-
-/**
- * Tells the `session/event` observers of committed events: each in the order of the log, none waiting for another. One that
- * fails is logged and told of the next event. Never throws.
- */
-export async function observeEvents(
-  hooks: TurnHooks['events'],
-  events: readonly SessionEvent[],
-  logger: HookLogger,
-): Promise<void> {
-  await Promise.all(
-    hooks.map(async (hook) => {
-      for (const event of events) {
-        const { sessionId, seq } = event;
-        await runHook(hook, () => hook.run(event)).catch(logFailure(logger, { sessionId, seq }));
-      }
-    }),
-  );
 }
 
 function blocksOf(content: HookContent): readonly InputBlock[] {

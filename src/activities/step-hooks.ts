@@ -1,9 +1,9 @@
 /**
- * The hooks between two steps, as `advance` asks them inside of its transaction: what each is shown, and by what an
- * answer is known again when the transaction runs anew.
+ * The hooks between two steps, as `advance` needs their answers: what each is shown, and by what an answer is known again
+ * when the transaction runs anew.
  */
 import type { TurnEndReason } from '../contract/turn-end.js';
-import type { SessionUid } from '../contract/ids.js';
+import { sha256Schema, type SessionUid } from '../contract/ids.js';
 import type { InboxEntry } from '../core/inbox.js';
 import type { SessionState } from '../core/session-state.js';
 import type { AddedMessage, StepPlace } from '../core/turn-progress.js';
@@ -48,7 +48,10 @@ export class StepHooks {
       runPreStep(hooks, {
         ...this.#place(state, place),
         entries,
-        readBlob: async (sha256) => (await this.deps.store.readBlob(this.uid, sha256 as never))?.bytes,
+        readBlob: async (name) => {
+          const sha256 = sha256Schema.safeParse(name);
+          return sha256.success ? (await this.deps.store.readBlob(this.uid, sha256.data))?.bytes : undefined;
+        },
       }),
     );
     return outcome.kind === 'blocked'

@@ -6,7 +6,7 @@
  */
 import type { ModelChunk } from '../contract/chunks.js';
 import type { InputBlock } from '../contract/content.js';
-import type { MessageSource, ModelParameters, SessionEvent } from '../contract/events.js';
+import type { MessageSource, ModelParameters } from '../contract/events.js';
 import type { ModelFailureCode } from '../contract/failures.js';
 import type { ModelRequest } from '../contract/messages.js';
 import type { Metadata, PermissionMode } from '../contract/session.js';
@@ -167,9 +167,6 @@ export type TurnStoppingDecision = { readonly kind: 'continue'; readonly content
 
 export type TurnStoppingHook = (input: TurnStoppingInput) => Awaitable<TurnStoppingDecision>;
 
-/** Told of an event that stands in the log. */
-export type EventObserver = (event: SessionEvent) => Awaitable<void>;
-
 /** Each hook point's hooks in their order. */
 export interface TurnHooks {
   readonly preStep: readonly NamedHook<PreStepHook>[];
@@ -177,17 +174,7 @@ export interface TurnHooks {
   readonly stream: readonly NamedHook<StreamHook>[];
   readonly requestError: readonly NamedHook<RequestErrorHook>[];
   readonly turnStopping: readonly NamedHook<TurnStoppingHook>[];
-  readonly events: readonly NamedHook<EventObserver>[];
 }
-
-export const NO_TURN_HOOKS: TurnHooks = {
-  preStep: [],
-  request: [],
-  stream: [],
-  requestError: [],
-  turnStopping: [],
-  events: [],
-};
 
 /** The most that the hooks between two steps can take together; the time of the activity that asks them leaves room for it. */
 export function betweenStepsMs({ preStep, request, turnStopping }: TurnHooks): number {

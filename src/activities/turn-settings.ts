@@ -55,7 +55,7 @@ export function settingsInForce(
     policy: { mode: permission, rules: profile.rules, grants: state.grants, sandboxed },
     sandbox:
       sandboxed && permission !== 'full-access'
-        ? { writable: permission === 'workspace-write', network: false }
+        ? { writable: permission === 'workspace-write' }
         : null,
     limits: turnLimits(profile.limits, settings.limits),
     sessionLimits: profile.sessionLimits,

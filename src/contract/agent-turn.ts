@@ -26,8 +26,8 @@ export interface TurnPolicy {
   /** Time the turn has in all, leaving out waits for a person; null is no limit. */
   readonly wallTimeMs: number | null;
   readonly maxParallelToolCalls: number;
-  /** The most that the hooks between two steps take together. */
-  readonly betweenStepsMs: number;
+  /** The most that the hooks between two steps take together; absent: there are none. */
+  readonly betweenStepsMs?: number;
 }
 
 /** The workflow's input. `completedStep` is set by continue-as-new only. */

@@ -102,7 +102,6 @@ export const approvalPreviewSchema = z.strictObject({
 export type ApprovalPreview = z.infer<typeof approvalPreviewSchema>;
 
 export const approvalOutcomeSchema = z.enum(['allowed', 'denied', 'expired', 'withdrawn', 'unavailable']);
-export type ApprovalOutcome = z.infer<typeof approvalOutcomeSchema>;
 export const approvalScopeSchema = z.enum(['once', 'session']);
 
 /** Globs over a call's arguments by their names, as in a rule of a profile. */

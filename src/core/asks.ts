@@ -5,10 +5,11 @@
  */
 import { eventKeys } from '../contract/event-keys.js';
 import type { EventData, NewEvent } from '../contract/events.js';
+import type { AskRef } from '../contract/agent-turn.js';
 import type { CallAsk, SessionState } from './session-state.js';
 
-/** Who closes what no person has closed. */
-export const ASKED_BY = 'turnkeeper';
+/** Who the log names as the one that closed what no person has. */
+export const TURNKEEPER = 'turnkeeper';
 
 /** `approval/decided`, in the open step of the state. The first decision stands: later ones meet its key. */
 export function approvalDecided(state: SessionState, data: EventData<'approval/decided'>): NewEvent {
@@ -53,14 +54,10 @@ export function withdrawAsks(state: SessionState): NewEvent[] {
   ];
 }
 
-type AskName =
-  | Pick<Extract<CallAsk, { kind: 'approval' }>, 'kind' | 'approvalId'>
-  | Pick<Extract<CallAsk, { kind: 'question' }>, 'kind' | 'questionId'>;
-
-function closedEvent(state: SessionState, ask: AskName, outcome: 'expired' | 'withdrawn'): NewEvent {
+function closedEvent(state: SessionState, ask: AskRef, outcome: 'expired' | 'withdrawn'): NewEvent {
   return ask.kind === 'approval'
-    ? approvalDecided(state, { approvalId: ask.approvalId, outcome, by: ASKED_BY })
-    : questionAnswered(state, { questionId: ask.questionId, answers: null, by: ASKED_BY, outcome });
+    ? approvalDecided(state, { approvalId: ask.approvalId, outcome, by: TURNKEEPER })
+    : questionAnswered(state, { questionId: ask.questionId, answers: null, by: TURNKEEPER, outcome });
 }
 
 function placeOf({ openTurn }: SessionState): Pick<NewEvent, 'turn' | 'step'> {

@@ -37,6 +37,12 @@ export interface PermissionDecision {
   readonly reason: string;
 }
 
+/** What the pre-execute hooks made of a call: their strictest decision, and its arguments where they rewrote them. */
+export interface PreExecuted {
+  readonly decision: PermissionDecision;
+  readonly arguments?: Readonly<Record<string, unknown>>;
+}
+
 /** Decides a call: the first rule that matches, else the mode's table. */
 export function decidePermission(policy: PermissionPolicy, subject: PermissionSubject): PermissionDecision {
   const rule = policy.rules.find((candidate) => matchesRule(candidate, subject));

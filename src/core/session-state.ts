@@ -4,92 +4,18 @@
  * `evolve` is pure and total: the log alone says what is open, what is due and what was spent. Messages are folded
  * apart (`messages.ts`), so that this state stays small however old the session is.
  */
-import type { FinishReason } from '../contract/chunks.js';
 import type { BlobBlock } from '../contract/content.js';
-import type { EventData, EventOf, Question, SessionEvent } from '../contract/events.js';
-import type { ApprovalId, CallId, QuestionId, RequestId, SessionId } from '../contract/ids.js';
-import { parseArgumentsObject } from './arguments-object.js';
+import type { EventData, EventOf, SessionEvent } from '../contract/events.js';
+import type { QuestionId, SessionId } from '../contract/ids.js';
+import { inCall, inStep, inTurn, newStep, newTurn, type CallState, type OpenTurn } from './open-turn.js';
 import type { PermissionGrant } from './permission.js';
+
+export type { CallAsk, CallState, OpenStep, OpenTurn } from './open-turn.js';
 import type { SessionStatus } from '../contract/http.js';
 import type { SessionSettings } from '../contract/session.js';
 import { addUsage, totalTokens, ZERO_USAGE, type Usage } from '../contract/usage.js';
+import { askChange, waited, type PendingApproval } from './ask-state.js';
 import { EMPTY_INBOX, evolveInbox, inboxWakes, type Inbox } from './inbox.js';
-
-/** What a person was asked about a call, and how it was closed; null while it is open. */
-export type CallAsk =
-  | {
-      readonly kind: 'approval';
-      readonly approvalId: ApprovalId;
-      /** What would run: the model's arguments, or what a hook made of them. */
-      readonly arguments: string | BlobBlock;
-      readonly expiresAt: string | null;
-      readonly decision: EventData<'approval/decided'> | null;
-    }
-  | {
-      readonly kind: 'question';
-      readonly questionId: QuestionId;
-      readonly questions: readonly Question[];
-      readonly expiresAt: string | null;
-      readonly answer: EventData<'question/answered'> | null;
-    };
-
-/** One call of the open step's message. A seq is null until that event stands in the log. */
-export interface CallState {
-  readonly index: number;
-  readonly callId: CallId;
-  readonly name: string;
-  readonly arguments: string | BlobBlock;
-  /** What a person was asked about the call; null where nobody was. */
-  readonly ask: CallAsk | null;
-  readonly callSeq: number | null;
-  /** The attempts that have a receipt (`tool/started`), in their order. */
-  readonly startedAttempts: readonly number[];
-  readonly resultSeq: number | null;
-}
-
-export interface OpenStep {
-  readonly number: number;
-  /** Attempts of the model call that are settled without a message. */
-  readonly lastAttempt: number;
-  /** Those of them that the provider failed; only they count against the configured attempts. */
-  readonly failedAttempts: number;
-  readonly failure: NonNullable<EventData<'assistant/attempt'>['failure']> | null;
-  readonly retryAt: string | null;
-  /** How many user messages the step has appended. */
-  readonly userMessages: number;
-  readonly message: { readonly seq: number; readonly finish: FinishReason; readonly attempt: number } | null;
-  readonly calls: readonly CallState[];
-  readonly concludesTurn: boolean;
-}
-
-export interface OpenTurn {
-  readonly number: number;
-  /** False from admission until the first `advance` has entered it. */
-  readonly started: boolean;
-  readonly startedAt: string;
-  /** Since when the turn waits for a person; null while it does not. */
-  readonly waitingSince: string | null;
-  /** How long it has waited before, which its limit of time leaves out. */
-  readonly waitedMs: number;
-  readonly requestIds: readonly RequestId[];
-  readonly cancel: EventData<'turn/cancel-requested'> | null;
-  readonly steps: number;
-  readonly usage: Usage;
-  /** The text of the last assistant message, in parts: a part that was moved to the blob store is its block. */
-  readonly output: readonly (string | BlobBlock)[];
-  readonly step: OpenStep | null;
-  /** The session's settings when the turn was entered: later changes hold from the next turn on. */
-  readonly settings: SessionSettings | null;
-  /** What the turn's prompt chose beyond the session's settings. */
-  readonly choice: { readonly provider?: string | undefined; readonly model?: string | undefined };
-  /** Nobody can answer what the turn asks. */
-  readonly unattended: boolean;
-}
-
-export interface PendingApproval {
-  readonly approvalId: ApprovalId;
-  readonly callId: CallId;
-}
 
 export interface SessionState {
   /** -1 before the first event. */
@@ -139,39 +65,6 @@ export const INITIAL_STATE: SessionState = Object.freeze({
   grants: [],
   observedFiles: {},
 });
-
-function newTurn(number: number, at: string): OpenTurn {
-  return {
-    number,
-    started: false,
-    startedAt: at,
-    waitingSince: null,
-    waitedMs: 0,
-    requestIds: [],
-    cancel: null,
-    steps: 0,
-    usage: ZERO_USAGE,
-    output: [],
-    step: null,
-    settings: null,
-    choice: {},
-    unattended: false,
-  };
-}
-
-function newStep(number: number): OpenStep {
-  return {
-    number,
-    lastAttempt: 0,
-    failedAttempts: 0,
-    failure: null,
-    retryAt: null,
-    userMessages: 0,
-    message: null,
-    calls: [],
-    concludesTurn: false,
-  };
-}
 
 /** The state after one more event. */
 export function evolve(state: SessionState, event: SessionEvent): SessionState {
@@ -291,106 +184,9 @@ function change(state: SessionState, event: SessionEvent): Partial<SessionState>
   }
 }
 
-type AskEvent = EventOf<'approval/asked' | 'approval/decided' | 'question/asked' | 'question/answered'>;
-
-function askChange(state: SessionState, event: AskEvent): Partial<SessionState> {
-  switch (event.type) {
-    case 'approval/asked': {
-      const { approvalId, callId, arguments: args, expiresAt = null } = event.data;
-      const ask: CallAsk = { kind: 'approval', approvalId, arguments: args, expiresAt, decision: null };
-      return {
-        ...inCall(state, callId, (call) => ({ ...call, ask })),
-        approvals: [...state.approvals, { approvalId, callId }],
-      };
-    }
-    case 'approval/decided': {
-      const { approvalId } = event.data;
-      const pending = state.approvals.find((approval) => approval.approvalId === approvalId);
-      const call = state.openTurn?.step?.calls.find(({ callId }) => callId === pending?.callId);
-      const grant = call === undefined ? undefined : grantOf(call, event.data);
-      return {
-        ...(call?.ask?.kind === 'approval'
-          ? inCall(state, call.callId, () => ({
-              ...call,
-              ask: { ...call.ask, decision: event.data } as CallAsk,
-            }))
-          : {}),
-        approvals: state.approvals.filter((approval) => approval.approvalId !== approvalId),
-        ...(grant === undefined ? {} : { grants: [...state.grants, grant] }),
-      };
-    }
-    case 'question/asked': {
-      const { questionId, callId, questions, expiresAt = null } = event.data;
-      const ask: CallAsk = { kind: 'question', questionId, questions, expiresAt, answer: null };
-      return {
-        ...inCall(state, callId, (call) => ({ ...call, ask })),
-        questions: [...state.questions, questionId],
-      };
-    }
-    case 'question/answered': {
-      const { questionId } = event.data;
-      const call = state.openTurn?.step?.calls.find(
-        ({ ask }) => ask?.kind === 'question' && ask.questionId === questionId,
-      );
-      return {
-        ...(call?.ask?.kind === 'question'
-          ? inCall(state, call.callId, () => ({
-              ...call,
-              ask: { ...call.ask, answer: event.data } as CallAsk,
-            }))
-          : {}),
-        questions: state.questions.filter((id) => id !== questionId),
-      };
-    }
-  }
-}
-
-/** What the decision allows for the whole session: a pattern, or these very arguments where they are known. */
-function grantOf(
-  { name, ask }: CallState,
-  decision: EventData<'approval/decided'>,
-): PermissionGrant | undefined {
-  if (decision.outcome !== 'allowed' || decision.scope !== 'session') return undefined;
-  if (decision.match !== undefined) return { tool: name, match: decision.match };
-  if (decision.arguments !== undefined) return { tool: name, arguments: decision.arguments };
-  const raw = ask?.kind === 'approval' ? ask.arguments : undefined;
-  const parsed = typeof raw === 'string' ? parseArgumentsObject(raw) : undefined;
-  return parsed === undefined ? undefined : { tool: name, arguments: parsed };
-}
-
-/** A turn waits while anything that it asked is open. */
-function waited(state: SessionState, at: string): Partial<SessionState> {
-  const waits = state.approvals.length + state.questions.length > 0;
-  return inTurn(state, (turn) => {
-    if (waits) return { ...turn, waitingSince: turn.waitingSince ?? at };
-    const since = turn.waitingSince;
-    const waitedMs = turn.waitedMs + (since === null ? 0 : Math.max(0, Date.parse(at) - Date.parse(since)));
-    return { ...turn, waitingSince: null, waitedMs };
-  });
-}
-
 /** Without the keys whose value is undefined: a change that leaves a setting out does not clear it. */
 function definedOnly<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(value).filter(([, entry]) => entry !== undefined)) as never;
-}
-
-function inTurn(state: SessionState, update: (turn: OpenTurn) => OpenTurn): Partial<SessionState> {
-  return state.openTurn === null ? {} : { openTurn: update(state.openTurn) };
-}
-
-function inStep(state: SessionState, update: (step: OpenStep) => OpenStep): Partial<SessionState> {
-  return inTurn(state, (turn) => (turn.step === null ? turn : { ...turn, step: update(turn.step) }));
-}
-
-function inCall(
-  state: SessionState,
-  callId: CallId,
-  update: (call: CallState) => CallState,
-): Partial<SessionState> {
-  return inStep(state, (step) => ({
-    ...step,
-    calls: step.calls.map((call) => (call.callId === callId ? update(call) : call)),
-  }));
 }
 
 function spend(state: SessionState, usage: Usage): Partial<SessionState> {

@@ -9,12 +9,14 @@ import { createToolRegistry, type ToolRegistry } from '../tools/registry.js';
 import { createConfiguredSearch } from '../tools/web-search/configured-search.js';
 import { createWebSearchTool } from '../tools/web-search/web-search-tool.js';
 import type { LoadedConfiguration } from './configuration/load-configuration.js';
+import type { EventObservers } from './extensions/event-observers.js';
 import { loadExtensions } from './extensions/load-extensions.js';
 
 export interface ToolParts {
   readonly registry: ToolRegistry;
   readonly pipeline: ToolPipeline;
   readonly turnHooks: TurnHooks;
+  readonly eventObservers: EventObservers;
   /** What the API knows of them. */
   readonly directory: ToolDirectory;
 }
@@ -36,8 +38,9 @@ export async function assembleTools(
   const registry = createToolRegistry([...own, ...extensions.tools]);
   return {
     registry,
-    pipeline: createToolPipeline({ registry, hooks: extensions.toolHooks, clock: Date.now }),
+    pipeline: createToolPipeline({ registry, hooks: extensions.toolHooks, clock: Date.now, logger }),
     turnHooks: extensions.turnHooks,
+    eventObservers: extensions.eventObservers,
     directory: {
       checkArguments: (name, args) => {
         const tool = registry.get(name);

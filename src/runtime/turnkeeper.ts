@@ -175,7 +175,7 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
   await jobs.sweep(async (uid) => (await store.findSessionByUid(uid)) !== undefined);
   // Stopped after the workers, whose calls may still read them.
   teardown.add('background jobs', () => jobs.stop());
-  teardown.add('event observers', startEventObservers(store, tools.turnHooks.events, logger));
+  teardown.add('event observers', startEventObservers(store, tools.eventObservers, logger));
   store.watch(null, ({ kind, uid }) => {
     if (kind !== 'deleted') return;
     jobs.endSession(uid).catch((error: unknown) => {

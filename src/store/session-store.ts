@@ -21,7 +21,7 @@ import type { SessionSettings } from '../contract/session.js';
 import type { TurnEndReason } from '../contract/turn-end.js';
 import type { Usage } from '../contract/usage.js';
 import type { BlobBlock } from '../contract/content.js';
-import type { PermissionDecision } from '../core/permission.js';
+import type { PreExecuted } from '../core/permission.js';
 import type { SessionState } from '../core/session-state.js';
 import type { CallResult } from '../core/turn-progress.js';
 
@@ -106,12 +106,6 @@ export interface StagedResult extends CallResult {
   readonly index: number;
 }
 
-/** What is recorded of a call before it runs; null where it is refused before any hook. */
-export type CallRecord = {
-  readonly decision: PermissionDecision;
-  readonly arguments?: Readonly<Record<string, unknown>>;
-} | null;
-
 /** A claimed request id: what its first use was answered with. */
 export interface RequestRecord {
   readonly uid: SessionUid;
@@ -170,10 +164,10 @@ export interface LogTransaction {
   runningAttempts(turn: number, step: number): Promise<readonly AttemptRef[]>;
   stage(turn: number, step: number, result: StagedResult): Promise<void>;
   staged(turn: number, step: number): Promise<readonly StagedResult[]>;
-  /** Keeps what the pre-execute hooks said of each call of the step, until the step ends. */
-  savePlan(turn: number, step: number, plan: readonly CallRecord[]): Promise<void>;
-  /** What {@link savePlan} kept; null where there is nothing. */
-  plan(turn: number, step: number): Promise<readonly CallRecord[] | null>;
+  /** Keeps the word of the pre-execute hooks on each call of the step, until the step ends; the first one stands. */
+  savePreExecuted(turn: number, step: number, words: readonly (PreExecuted | null)[]): Promise<void>;
+  /** What {@link savePreExecuted} kept; null where there is nothing. */
+  preExecuted(turn: number, step: number): Promise<readonly (PreExecuted | null)[] | null>;
   /** Puts bytes into the blob store; the same bytes twice are one blob. */
   saveBlob(bytes: Uint8Array, mediaType: string): Promise<Sha256>;
   readBlob(sha256: Sha256): Promise<StoredBlob | undefined>;

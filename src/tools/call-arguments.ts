@@ -18,15 +18,20 @@ export function parseCallArguments(tool: Tool, raw: string): ParsedArguments {
   return checkArguments(tool, value);
 }
 
-/** Checks arguments that are parsed already. */
+/** Checks arguments that are parsed already. A schema that fails by itself accepts none. */
 export function checkArguments(tool: Tool, value: unknown): ParsedArguments {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     const kind = value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${typeof value}`;
     return invalid(tool, [`must be a JSON object, not ${kind}`]);
   }
-  const parsed = tool.parameters.safeParse(value);
-  if (parsed.success) return { ok: true, value: parsed.data as Record<string, unknown> };
-  return invalid(tool, parsed.error.issues.map(describeIssue));
+  try {
+    const parsed = tool.parameters.safeParse(value);
+    if (parsed.success) return { ok: true, value: parsed.data as Record<string, unknown> };
+    return invalid(tool, parsed.error.issues.map(describeIssue));
+  } catch (error) {
+    // Zod throws where a check of the schema does, and where one is asynchronous.
+    return invalid(tool, [`cannot be checked: ${error instanceof Error ? error.message : String(error)}`]);
+  }
 }
 
 function invalid(tool: Tool, violations: readonly string[]): ParsedArguments {

@@ -2,19 +2,21 @@
  * The checks before a call runs: its name, its arguments, the pre-execute hooks, the permission policy, the guards.
  *
  * They run when a call is planned and again right before it starts, but for the pre-execute hooks, whose word is
- * recorded with the plan. They never throw: a hook that fails denies.
+ * recorded with the plan. They never throw: a hook that fails denies, and so does a tool that cannot say what it asks.
  */
+import type { Question } from '../contract/events.js';
 import type { ToolResultCode } from '../contract/failures.js';
 import {
   decidePermission,
   isGranted,
   type PermissionDecision,
   type PermissionPolicy,
+  type PreExecuted,
   stricterDecision,
 } from '../core/permission.js';
 import { checkArguments, parseCallArguments } from './call-arguments.js';
 import { type HookCall, runHook, type ToolHooks } from './hooks.js';
-import type { CallRequest, PreExecuted } from './pipeline.js';
+import type { CallRequest } from './pipeline.js';
 import type { ToolRegistry } from './registry.js';
 import type { CallMode, Tool } from './tool.js';
 
@@ -32,6 +34,8 @@ export type CheckedCall =
       readonly tool: Tool;
       readonly mode: CallMode;
       readonly decision: PermissionDecision;
+      /** What a person answers before it runs; of a call that is not denied. */
+      readonly questions?: readonly Question[];
       /** What the pre-execute hooks said; `call` has the arguments that they left. */
       readonly preExecuted: PreExecuted;
     };
@@ -88,7 +92,16 @@ async function decide(
     const verdict = await runHook(guard, () => guard.run(call));
     if (verdict !== undefined) decision = stricterDecision(decision, verdict);
   }
-  return { kind: 'checked', call, tool, mode: tool.concurrency(call.arguments), decision, preExecuted };
+  const questions = decision.kind === 'deny' ? undefined : tool.questions?.(call.arguments);
+  return {
+    kind: 'checked',
+    call,
+    tool,
+    mode: tool.concurrency(call.arguments),
+    decision,
+    ...(questions === undefined ? {} : { questions }),
+    preExecuted,
+  };
 }
 
 async function runPreExecute(tool: Tool, original: HookCall, hooks: ToolHooks): Promise<PreExecuted> {

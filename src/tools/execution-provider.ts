@@ -84,7 +84,6 @@ export interface SearchEnd {
 export interface CommandSandbox {
   /** Whether it may write in the workspace; anywhere else it may not. */
   readonly writable: boolean;
-  readonly network: boolean;
 }
 
 export interface CommandRequest {
@@ -101,10 +100,11 @@ export interface CommandRequest {
   readonly output: (stream: 'stdout' | 'stderr', text: string) => void;
   /** How much of each stream `output` is given; default 1 MiB. */
   readonly liveBytes?: number;
-  readonly saveBlob: SaveBlob;
+  /** Keeps the whole of a stream that is more than is shown, or no text; where it is absent that is not kept. */
+  readonly saveBlob?: SaveBlob;
 }
 
-/** What is kept of a stream: all of it in `head`, or its head and tail with the whole in a blob. */
+/** What is kept of a stream: all of it in `head`, or its head and tail, with the whole in a blob where one is saved. */
 export interface CapturedStream {
   readonly bytes: number;
   /** Set where the bytes are no text; head and tail are empty then. */

@@ -81,14 +81,6 @@ export interface ToolHooks {
   readonly observers: readonly NamedHook<ResultObserver>[];
 }
 
-export const NO_HOOKS: ToolHooks = {
-  preExecute: [],
-  guards: [],
-  execute: [],
-  postExecute: [],
-  observers: [],
-};
-
 /** How long a hook may take that names no time; `tools/execute` is bounded by the tool's own timeout instead. */
 export const HOOK_DEADLINE_MS = 5000;
 export const MAX_HOOK_TIMEOUT_MS = 30_000;
@@ -110,11 +102,11 @@ export class HookFailure extends Error {
 }
 
 /**
- * Runs one hook, given as such or by its name alone, which leaves it the usual deadline.
+ * Runs one hook by its deadline.
  * @throws HookFailure where it throws or does not settle within its deadline.
  */
 export async function runHook<T>(
-  { name, timeoutMs = HOOK_DEADLINE_MS }: Omit<NamedHook<unknown>, 'run'>,
+  { name, timeoutMs = HOOK_DEADLINE_MS }: NamedHook<unknown>,
   run: () => Awaitable<T>,
 ): Promise<T> {
   let timer: NodeJS.Timeout | undefined;

@@ -4,6 +4,7 @@
  * Owns the order of checks, hooks and the body, and turns whatever happens into a result. What is written to the log,
  * and what an abort means for the call, is the caller's.
  */
+import type { Logger } from 'pino';
 import { z } from 'zod';
 import { type InputBlock, inputBlockSchema } from '../contract/content.js';
 import {
@@ -15,7 +16,7 @@ import {
   toolResultMetaSchema,
 } from '../contract/events.js';
 import type { Clock } from '../contract/ids.js';
-import type { PermissionDecision, PermissionPolicy } from '../core/permission.js';
+import type { PermissionDecision, PermissionPolicy, PreExecuted } from '../core/permission.js';
 import { type CheckedCall, checkCall } from './call-check.js';
 import { previewCall } from './call-preview.js';
 import { type DraftResult, type HookCall, HookFailure, runHook, type ToolHooks } from './hooks.js';
@@ -28,6 +29,7 @@ export interface ToolPipelineDeps {
   readonly registry: ToolRegistry;
   readonly hooks: ToolHooks;
   readonly clock: Clock;
+  readonly logger: Pick<Logger, 'warn'>;
 }
 
 export interface CallRequest {
@@ -37,12 +39,6 @@ export interface CallRequest {
   readonly policy: PermissionPolicy;
   /** The recorded word of the pre-execute hooks, which are not asked again then. */
   readonly preExecuted?: PreExecuted;
-}
-
-/** What the pre-execute hooks made of a call: their strictest decision, and its arguments where they rewrote them. */
-export interface PreExecuted {
-  readonly decision: PermissionDecision;
-  readonly arguments?: Readonly<Record<string, unknown>>;
 }
 
 /** How a call is to be run. A call that will not reach its body (unknown, invalid, denied) is quick and parallel. */
@@ -100,7 +96,7 @@ export interface ToolPipeline {
   executeCall(request: ExecuteRequest): Promise<ToolOutcome>;
 }
 
-export function createToolPipeline({ registry, hooks, clock }: ToolPipelineDeps): ToolPipeline {
+export function createToolPipeline({ registry, hooks, clock, logger }: ToolPipelineDeps): ToolPipeline {
   const check = (request: CallRequest) => checkCall(registry, hooks, request);
   return {
     asksHooks: hooks.preExecute.length > 0,
@@ -111,7 +107,7 @@ export function createToolPipeline({ registry, hooks, clock }: ToolPipelineDeps)
 
     executeCall: async (request) => {
       const startedAt = clock();
-      const { signal, saveBlob } = request.context;
+      const { signal, saveBlob, callId } = request.context;
       signal.throwIfAborted();
       const checked = await check(request);
       signal.throwIfAborted();
@@ -124,8 +120,9 @@ export function createToolPipeline({ registry, hooks, clock }: ToolPipelineDeps)
         contexts,
       };
       for (const observer of hooks.observers) {
-        await runHook(observer, () => observer.run(checked.call, outcome)).catch(() => {
-          // An observer only watches: its error must not change a result that stands.
+        await runHook(observer, () => observer.run(checked.call, outcome)).catch((error: unknown) => {
+          // An observer only watches: its error does not change a result that stands.
+          logger.warn({ err: error, tool: checked.call.name, callId }, 'a hook that observes results failed');
         });
       }
       return outcome;
@@ -138,10 +135,9 @@ function planChecked(checked: CheckedCall, asksHooks: boolean): CallPlan {
     const decision = { kind: 'deny', reason: checked.text } as const;
     return { effect: checked.call.effect, mode: 'parallel', quick: true, decision };
   }
-  const { tool, mode, decision, call, preExecuted } = checked;
+  const { tool, mode, decision, call, questions, preExecuted } = checked;
   const plan = { effect: call.effect, decision, ...(asksHooks ? { preExecuted } : {}) };
   if (decision.kind === 'deny') return { ...plan, mode: 'parallel', quick: true };
-  const questions = tool.questions?.(call.arguments);
   const quick =
     tool.quick === true && call.effect === 'read' && decision.kind === 'allow' && questions === undefined;
   return { ...plan, mode, quick, ...(questions === undefined ? {} : { questions }) };
@@ -156,8 +152,8 @@ async function settle(checked: CheckedCall, request: ExecuteRequest, hooks: Tool
   if (decision.kind === 'deny') return denied(decision.reason);
   const { verdict } = request;
   if (verdict?.kind === 'refused') {
-    const why = decision.kind === 'ask' ? decision.reason : verdict.reason;
-    const text = verdict.code === 'APPROVAL_UNAVAILABLE' ? unavailable(tool.name, why) : verdict.reason;
+    const lacksApproval = verdict.code === 'APPROVAL_UNAVAILABLE' && decision.kind === 'ask';
+    const text = lacksApproval ? unavailable(tool.name, decision.reason) : verdict.reason;
     return errorResult({ name: 'ToolCallRefused', code: verdict.code }, text);
   }
   if (decision.kind === 'ask' && verdict === undefined) {
@@ -174,7 +170,7 @@ function denied(reason: string): ToolOutput {
 
 function unavailable(tool: string, reason: string): string {
   return (
-    `${tool} did not run: it needs a person, and nobody is there to answer. ${reason} ` +
+    `${tool} did not run: it needs an approval, and nobody is there to give one. ${reason} ` +
     'Whoever runs this session can allow it with `permission: full-access` for the session, or with a rule in the ' +
     `profile such as \`{ tool: ${tool}, decision: allow }\`. Go on without it, or say what you would have run.`
   );

@@ -18,6 +18,7 @@ import type { ToolResultCode } from '../contract/failures.js';
 import type { Sha256 } from '../contract/ids.js';
 import type { PermissionClass } from '../core/permission.js';
 import type { CommandSandbox, ExecutionProvider } from './execution-provider.js';
+import type { Awaitable } from './hooks.js';
 import type { SessionJobs } from './jobs/session-jobs.js';
 
 /** Whether a call may run beside others or is a barrier between them. */
@@ -47,7 +48,7 @@ export interface Tool<A = unknown> {
   /** The questions that a person answers before the body runs, which then finds the answers in its context. */
   questions?(args: A): readonly Question[];
   /** What the call would do, for the person who is asked about it. An error leaves the preview out. */
-  preview?(args: A, context: ToolContext): Promise<ApprovalPreview>;
+  preview?(args: A, context: ToolContext): Awaitable<ApprovalPreview>;
   /** The arguments by which "allow for the session" knows a call again; the others may differ. Default: all. */
   readonly grantArguments?: readonly string[];
   /** How long the body may run, in milliseconds; {@link DEFAULT_TOOL_TIMEOUT_MS} where it is absent. */

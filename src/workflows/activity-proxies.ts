@@ -25,7 +25,7 @@ export interface ActivityProxies {
 
 export function createActivityProxies(policy: TurnPolicy): ActivityProxies {
   const { advance } = proxyLocalActivities<Pick<TurnActivities, 'advance'>>({
-    startToCloseTimeout: BETWEEN_STEPS_MS + policy.betweenStepsMs,
+    startToCloseTimeout: BETWEEN_STEPS_MS + (policy.betweenStepsMs ?? 0),
     // The store is away: waiting is all there is to do, and it costs nothing.
     retry: { initialInterval: 100, backoffCoefficient: 2, maximumInterval: '5 s' },
   });

@@ -38,19 +38,17 @@ export async function agentTurn(input: AgentTurnInput): Promise<void> {
     run: { runId: info.firstExecutionRunId, startedAt: info.startTime.getTime() },
   };
   let status: TurnStatus = { step: input.completedStep ?? 0, phase: 'advancing' };
-  setHandler(getTurnStatusQuery, () => status);
   const steps = new CancellationScope();
   const time = startWorkingTime(policy.wallTimeMs, input.usedMs ?? 0, () => {
     steps.cancel();
   });
+  setHandler(getTurnStatusQuery, () => (time.isPaused ? { ...status, phase: 'waiting' } : status));
   const answers = listenForAnswers({
     onWaiting: () => {
       time.pause();
-      status = { step: status.step, phase: 'waiting' };
     },
     onAnswered: () => {
       time.resume();
-      status = { step: status.step, phase: 'tools' };
     },
   });
 

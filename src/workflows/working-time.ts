@@ -5,6 +5,7 @@ export interface WorkingTime {
   /** Stops the clock; each pause needs its resume. */
   pause(): void;
   resume(): void;
+  readonly isPaused: boolean;
   readonly isOver: boolean;
   /** Milliseconds that were used up to now. */
   usedMs(): number;
@@ -50,6 +51,9 @@ export function startWorkingTime(
     resume: () => {
       pauses -= 1;
       if (pauses === 0) run();
+    },
+    get isPaused() {
+      return pauses > 0;
     },
     get isOver() {
       return isOver;

@@ -6,6 +6,7 @@
 import { describe } from 'vitest';
 import { describeAdmission } from './session-store/admission-suite.js';
 import { describeAppends } from './session-store/append-suite.js';
+import { describeAsks } from './session-store/ask-suite.js';
 import { describeAttempts } from './session-store/attempt-suite.js';
 import { describeContent } from './session-store/content-suite.js';
 import { describeFrames } from './session-store/frame-suite.js';
@@ -24,6 +25,7 @@ export function describeSessionStore(name: string, open: OpenStore): void {
     describeAdmission(open);
     describeAttempts(open);
     describeFrames(open);
+    describeAsks(open);
     describeSessions(open);
   });
 }

@@ -8,17 +8,24 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import type { Profile } from '../../src/contract/configuration.js';
 import { eventKeys } from '../../src/contract/event-keys.js';
 import { startEmbeddedEngine } from '../../src/runtime/engine/embedded-engine.js';
 import { findTemporalCli } from '../../src/runtime/engine/find-temporal-cli.js';
 import { VERSION } from '../../src/runtime/version.js';
+import { ASK_RULES, askingTools } from '../support/asking-tools.js';
+import { answer, decide, openApprovals } from '../support/persons.js';
 import { ScriptedModelServer, type Script } from '../support/scripted-model-server.js';
 import { startTurnRuntime, type TurnRuntime } from '../support/turn-runtime.js';
 
 interface Kind {
   readonly name: string;
   readonly script: Script;
+  /** Tools in the place of the built-in ones, and the profile's rules for them. */
+  readonly asking?: boolean;
+  readonly profile?: Partial<Profile>;
   readonly during?: (model: ScriptedModelServer, runtime: TurnRuntime, uid: Session) => Promise<void>;
 }
 type Session = Awaited<ReturnType<TurnRuntime['createSession']>>;
@@ -66,8 +73,42 @@ const KINDS: readonly Kind[] = [
       await runtime.engine.cancelTurn(uid, 1);
     },
   },
+  {
+    name: 'approvals-and-a-question',
+    asking: true,
+    script: [
+      {
+        calls: [
+          { name: 'announce', arguments: { text: 'alpha' } },
+          { name: 'look', arguments: { text: 'alpha' } },
+          { name: 'ask_user_question', arguments: { questions: [{ id: 'q', question: 'alpha?' }] } },
+          { name: 'deliver', arguments: { text: 'alpha' } },
+        ],
+      },
+      { text: 'Done.' },
+    ],
+    during: async (_model, runtime, uid) => {
+      const [announced, delivered] = await openApprovals(runtime, uid, 2);
+      const [question] = (await runtime.store.readState(uid)).questions;
+      // A nudge without a decision, then the decisions in another order.
+      if (announced === undefined || delivered === undefined || question === undefined)
+        throw new Error('nothing is asked');
+      await runtime.engine.tellDecision(uid, 1, { kind: 'approval', approvalId: announced });
+      await decide(runtime, uid, delivered, { outcome: 'denied' });
+      await answer(runtime, uid, question, [{ id: 'q', selected: [], text: 'alpha' }]);
+      await decide(runtime, uid, announced);
+    },
+  },
+  {
+    name: 'expired-approval',
+    asking: true,
+    profile: { approvalExpiresMs: 500 },
+    script: [{ calls: [{ name: 'deliver', arguments: { text: 'alpha' } }] }, { text: 'Done.' }],
+  },
 ];
 
+/** `--only NAME` records that kind alone: those of a release that stand are never recorded anew. */
+const { values } = parseArgs({ options: { only: { type: 'string', multiple: true } } });
 const folder = fileURLToPath(new URL(`./histories/${VERSION}/`, import.meta.url));
 const quiet = () => undefined;
 const home = mkdtempSync(join(tmpdir(), 'turnkeeper-record-'));
@@ -79,15 +120,24 @@ const engine = await startEmbeddedEngine({
 });
 try {
   mkdirSync(folder, { recursive: true });
-  for (const kind of KINDS) await record(kind);
+  for (const kind of KINDS.filter(({ name }) => values.only?.includes(name) ?? true)) await record(kind);
 } finally {
   await engine.stop();
   rmSync(home, { recursive: true, force: true });
 }
 
-async function record({ name, script, during }: Kind): Promise<void> {
+async function record({ name, script, asking, profile, during }: Kind): Promise<void> {
   const model = await ScriptedModelServer.start({ script });
-  const runtime = await startTurnRuntime({ temporalAddress: engine.address, modelUrl: model.url });
+  const runtime = await startTurnRuntime({
+    temporalAddress: engine.address,
+    modelUrl: model.url,
+    ...(asking === true
+      ? {
+          tools: askingTools([]),
+          profile: { permission: 'workspace-write', rules: ASK_RULES, ...profile },
+        }
+      : {}),
+  });
   writeFileSync(join(runtime.workspace, 'a.txt'), 'alpha\n');
   const uid = await runtime.createSession();
   await runtime.prompt(uid, 'go');

@@ -21,7 +21,7 @@ export function askingTools(
       effect,
       permission: 'none',
       concurrency: () => mode,
-      preview: ({ text }) => Promise.resolve({ kind: 'text', text: `${name} ${text}` }),
+      preview: ({ text }) => ({ kind: 'text', text: `${name} ${text}` }),
       execute: async ({ text }) => {
         ran.push({ tool: name, text });
         await onRun({ tool: name, text });

@@ -138,13 +138,17 @@ export function processesWith(text: string): string[] {
     .filter((line) => line.includes(text));
 }
 
-/** A model that runs the command of the session's one prompt (`$ command`) with bash, and says "Done." when it has the result. */
+/**
+ * A model that runs the commands of its session's one prompt, each on a line as `$ command`, with bash, and says "Done."
+ * when it has their results.
+ */
 export function commandModel(request: RecordedRequest): Reply {
   const messages = request.body['messages'] as { role: string; content: unknown }[];
   if (messages.some(({ role }) => role === 'tool')) return { text: 'Done.' };
-  const command = messages.map(({ content }) => /^\$ ([^]*)$/.exec(textOf(content))?.[1]).findLast(Boolean);
-  if (command === undefined) return { text: 'There is no command.' };
-  return { calls: [{ name: 'bash', arguments: { command } }] };
+  const lines = messages.flatMap(({ role, content }) => (role === 'user' ? textOf(content).split('\n') : []));
+  const commands = lines.filter((line) => line.startsWith('$ ')).map((line) => line.slice(2));
+  if (commands.length === 0) return { text: 'There is no command.' };
+  return { calls: commands.map((command) => ({ name: 'bash', arguments: { command } })) };
 }
 
 function textOf(content: unknown): string {

@@ -12,7 +12,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
 import { createActivities } from '../../src/activities/create-activities.js';
 import type { ActivityDeps } from '../../src/activities/activity-deps.js';
-import { NO_TURN_HOOKS, type TurnHooks } from '../../src/activities/turn-hooks.js';
+import type { TurnHooks } from '../../src/activities/turn-hooks.js';
 import type { TurnPolicy } from '../../src/contract/agent-turn.js';
 import {
   DEFAULT_PROFILE,
@@ -35,13 +35,14 @@ import { admitPrompt } from '../../src/store/admission.js';
 import type { SessionStore, TurnRecord } from '../../src/store/session-store.js';
 import { openSqliteStore } from '../../src/store/sqlite/open.js';
 import { BUILT_IN_TOOLS } from '../../src/tools/built-in-tools.js';
-import { NO_HOOKS, type ToolHooks } from '../../src/tools/hooks.js';
+import type { ToolHooks } from '../../src/tools/hooks.js';
 import { createBackgroundJobs } from '../../src/tools/jobs/background-jobs.js';
 import { createLocalExecutionProvider } from '../../src/tools/local/local-execution-provider.js';
 import { killMarkedProcesses } from '../../src/tools/local/process-tree.js';
 import { createToolPipeline } from '../../src/tools/pipeline.js';
 import { createToolRegistry } from '../../src/tools/registry.js';
 import type { Tool } from '../../src/tools/tool.js';
+import { NO_HOOKS, NO_TURN_HOOKS } from './no-hooks.js';
 
 export interface TurnRuntimeOptions {
   readonly temporalAddress: string;
@@ -117,7 +118,6 @@ export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<Tur
     heartbeatMs: 2000,
     wallTimeMs: 60_000,
     maxParallelToolCalls: 10,
-    betweenStepsMs: 0,
     ...options.policy,
   };
   const engine = createTemporalTurnEngine({
@@ -150,7 +150,7 @@ export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<Tur
     assemblePrompt,
     platform: 'linux x64',
     registry,
-    pipeline: createToolPipeline({ registry, hooks: options.toolHooks ?? NO_HOOKS, clock }),
+    pipeline: createToolPipeline({ registry, hooks: options.toolHooks ?? NO_HOOKS, clock, logger }),
     turnHooks: options.turnHooks ?? NO_TURN_HOOKS,
     execution: createLocalExecutionProvider(),
     endLeftovers: async (key) => {

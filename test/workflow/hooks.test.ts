@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { NO_TURN_HOOKS, type TurnHooks } from '../../src/activities/turn-hooks.js';
-import { NO_HOOKS, type ToolHooks } from '../../src/tools/hooks.js';
+import type { TurnHooks } from '../../src/activities/turn-hooks.js';
+import type { ToolHooks } from '../../src/tools/hooks.js';
 import { ASK_RULES, askingTools, type Ran } from '../support/asking-tools.js';
 import { checkLog } from '../support/log-invariants.js';
+import { NO_HOOKS, NO_TURN_HOOKS } from '../support/no-hooks.js';
 import { decide, openApprovals } from '../support/persons.js';
 import type { Script } from '../support/scripted-model-server.js';
 import { dataOf, turnSetup, type SetupOptions } from '../support/turn-setup.js';

@@ -7,7 +7,6 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type {
-  EventObserver,
   PreStepHook,
   RequestErrorHook,
   RequestHook,
@@ -24,6 +23,7 @@ import type {
   ResultObserver,
 } from '../../tools/hooks.js';
 import { type CallMode, type Tool, type ToolContext, ToolError, type ToolOutput } from '../../tools/tool.js';
+import type { EventObserver } from './event-observers.js';
 
 export { z, ToolError };
 export type { ModelChunk } from '../../contract/chunks.js';

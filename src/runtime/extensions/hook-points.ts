@@ -9,6 +9,7 @@ import type { TurnHooks } from '../../activities/turn-hooks.js';
 import { inputBlockSchema } from '../../contract/content.js';
 import { modelParametersSchema } from '../../contract/events.js';
 import type { ToolHooks } from '../../tools/hooks.js';
+import type { EventObservers } from './event-observers.js';
 import type { HookContribution, HookPoint } from './extension-api.js';
 
 const LONGEST_RETRY_DELAY_MS = 86_400_000;
@@ -72,7 +73,7 @@ const ANSWERS: { readonly [P in HookPoint]: z.ZodType | null } = {
 
 export const HOOK_POINTS = Object.keys(ANSWERS) as readonly HookPoint[];
 
-/** Whether the hook is given time by what it stands around, and not by a deadline of its own. */
+/** Whether hooks of the point have a deadline of their own, and not the time of what they stand around. */
 export function hasOwnDeadline(point: HookPoint): boolean {
   return point !== 'tools/execute';
 }
@@ -99,6 +100,7 @@ export function withCheckedAnswers(contribution: HookContribution): HookContribu
 export function collectHooks(contributions: readonly HookContribution[]): {
   readonly toolHooks: ToolHooks;
   readonly turnHooks: TurnHooks;
+  readonly eventObservers: EventObservers;
 } {
   const at = <P extends HookPoint>(point: P) =>
     contributions.flatMap((contribution) =>
@@ -120,7 +122,7 @@ export function collectHooks(contributions: readonly HookContribution[]): {
       stream: at('llm/stream'),
       requestError: at('agent/request-error'),
       turnStopping: at('agent/turn-stopping'),
-      events: at('session/event'),
     },
+    eventObservers: at('session/event'),
   };
 }

@@ -13,6 +13,7 @@ import type { TurnHooks } from '../../activities/turn-hooks.js';
 import type { ToolHooks } from '../../tools/hooks.js';
 import { type Tool, ToolError } from '../../tools/tool.js';
 import { ConfigurationError } from '../configuration/configuration-error.js';
+import type { EventObservers } from './event-observers.js';
 import { defineHook, defineTool, type ExtensionApi, type HookContribution } from './extension-api.js';
 import { collectHooks } from './hook-points.js';
 import { readContribution } from './read-contribution.js';
@@ -29,6 +30,7 @@ export interface LoadedExtensions {
   readonly tools: readonly Tool[];
   readonly toolHooks: ToolHooks;
   readonly turnHooks: TurnHooks;
+  readonly eventObservers: EventObservers;
 }
 
 /** How long a module may take to be loaded and to make its contributions. */

@@ -5,7 +5,7 @@
  * `load-extensions.ts`.
  */
 import { z } from 'zod';
-import { toolEffectSchema } from '../../contract/events.js';
+import { approvalPreviewSchema, questionSchema, toolEffectSchema } from '../../contract/events.js';
 import { MAX_HOOK_TIMEOUT_MS } from '../../tools/hooks.js';
 import type { Tool } from '../../tools/tool.js';
 import { formatPath } from '../configuration/configuration-path.js';
@@ -29,6 +29,8 @@ const aFunction = z.custom<(...args: never[]) => unknown>(
   'must be a function',
 );
 const milliseconds = z.number().int().min(1);
+const toolMilliseconds = milliseconds.max(LONGEST_TOOL_TIMEOUT_MS);
+const callMode = z.enum(['parallel', 'exclusive']);
 
 const objectSchema = z.unknown().superRefine((value, context) => {
   const problem = schemaProblem(value);
@@ -45,8 +47,8 @@ const toolShape = {
   effect: toolEffectSchema,
   permission: z.enum(['read', 'write', 'shell', 'network', 'none']),
   quick: z.boolean().optional(),
-  concurrency: z.union([z.enum(['parallel', 'exclusive']), aFunction]).optional(),
-  timeoutMs: z.union([milliseconds.max(LONGEST_TOOL_TIMEOUT_MS), aFunction]).optional(),
+  concurrency: z.union([callMode, aFunction]).optional(),
+  timeoutMs: z.union([toolMilliseconds, aFunction]).optional(),
   grantArguments: z.array(z.string()).optional(),
   escalation: aFunction.optional(),
   questions: aFunction.optional(),
@@ -54,6 +56,15 @@ const toolShape = {
   execute: aFunction,
 } satisfies Record<keyof ExtensionTool, z.ZodType>;
 const toolSchema = z.strictObject(toolShape);
+
+/** What the functions of a tool may answer, beside the body, whose output is checked when it has run. */
+const ANSWERS = {
+  concurrency: callMode,
+  timeoutMs: toolMilliseconds,
+  escalation: z.string().min(1).optional(),
+  questions: z.array(questionSchema).min(1),
+  preview: approvalPreviewSchema,
+} satisfies Partial<Record<keyof ExtensionTool, z.ZodType>>;
 
 const hookSchema = z.strictObject({
   name: z.string().min(1).max(LONGEST_NAME),
@@ -81,21 +92,39 @@ function readTool(value: unknown): ReadContribution {
   const parsed = toolSchema.safeParse(value);
   if (!parsed.success) return wrong(`the tool ${nameOf(value)}`, parsed.error, Object.keys(toolShape));
   const tool = value as ExtensionTool;
-  const { concurrency, timeoutMs, ...same } = parsed.data as ExtensionTool;
-  const mode = concurrency ?? (tool.effect === 'read' ? 'parallel' : 'exclusive');
+  const mode = tool.effect === 'read' ? 'parallel' : 'exclusive';
   return {
     kind: 'tool',
     tool: {
-      ...(same as unknown as Tool),
-      concurrency: typeof mode === 'function' ? (args) => mode(args as never) : () => mode,
-      ...(timeoutMs === undefined
-        ? {}
-        : {
-            timeoutMs: typeof timeoutMs === 'function' ? (args) => timeoutMs(args as never) : () => timeoutMs,
-          }),
+      ...(parsed.data as unknown as Tool),
+      ...functionsWithCheckedAnswers(tool, { concurrency: mode, ...parsed.data }),
       execute: async (args, context) => tool.execute(args as never, context),
     },
   };
+}
+
+/** A value is the answer to all arguments. A wrong answer is thrown, which denies the call or leaves the preview out. */
+function functionsWithCheckedAnswers(
+  tool: ExtensionTool,
+  parts: Readonly<Record<string, unknown>>,
+): Pick<Tool, keyof typeof ANSWERS> {
+  const functions = Object.entries(ANSWERS).flatMap(([key, answers]) => {
+    const part = parts[key];
+    if (part === undefined) return [];
+    const check = (answer: unknown) => {
+      const checked = answers.safeParse(answer);
+      if (checked.success) return checked.data;
+      throw new Error(`${tool.name} gives a wrong ${key}: ${z.prettifyError(checked.error)}`);
+    };
+    const answer = (...args: unknown[]): unknown =>
+      typeof part === 'function' ? Reflect.apply(part, tool, args) : part;
+    const checked =
+      key === 'preview'
+        ? async (...args: unknown[]) => check(await answer(...args))
+        : (...args: unknown[]) => check(answer(...args));
+    return [[key, checked] as const];
+  });
+  return Object.fromEntries(functions) as unknown as Pick<Tool, keyof typeof ANSWERS>;
 }
 
 function readHook(point: unknown, value: unknown): ReadContribution {

@@ -134,8 +134,8 @@ export interface FrameTables {
   frame_heads: FrameHeadsTable;
 }
 
-/** The `call` column of a step's plan among its staged results. */
-export const STEP_PLAN = -1;
+/** The `call` column of what the pre-execute hooks said, among the staged results of a step. */
+export const PRE_EXECUTED = -1;
 
 /** The `call` column of the model's own attempts and frames. */
 export const MODEL_CALL = -1;

@@ -10,6 +10,7 @@ import type { TurnRun } from '../../contract/agent-turn.js';
 import type { Frame } from '../../contract/chunks.js';
 import { EVENT_SCHEMAS, isEventType, type NewEvent, type SessionEvent } from '../../contract/events.js';
 import type { RequestId, Sha256 } from '../../contract/ids.js';
+import type { PreExecuted } from '../../core/permission.js';
 import { evolve, type OpenTurn, type SessionState } from '../../core/session-state.js';
 import { digestOf } from '../digest.js';
 import { moveLargeContent } from '../large-content.js';
@@ -18,7 +19,6 @@ import {
   type AttemptGrant,
   type AttemptOwner,
   type AttemptRef,
-  type CallRecord,
   type LogTransaction,
   type RequestRecord,
   type SessionRecord,
@@ -30,7 +30,7 @@ import { chunked } from './chunked.js';
 import { projectChange } from './projections.js';
 import { insertBlob, selectBlob } from './queries.js';
 import { eventOfRow, rowOfEvent } from './rows.js';
-import { STEP_PLAN, type LogTables } from './schema.js';
+import { PRE_EXECUTED, type LogTables } from './schema.js';
 
 export class SqlTransaction implements LogTransaction {
   #state: SessionState;
@@ -139,16 +139,18 @@ export class SqlTransaction implements LogTransaction {
 
   async staged(turn: number, step: number): Promise<readonly StagedResult[]> {
     const rows = await this.#staged(turn, step);
-    return rows.filter(({ call }) => call !== STEP_PLAN).map(({ data }) => JSON.parse(data) as StagedResult);
+    return rows
+      .filter(({ call }) => call !== PRE_EXECUTED)
+      .map(({ data }) => JSON.parse(data) as StagedResult);
   }
 
-  async savePlan(turn: number, step: number, plan: readonly CallRecord[]): Promise<void> {
-    await this.#stage(turn, step, { call: STEP_PLAN, data: JSON.stringify(plan) });
+  async savePreExecuted(turn: number, step: number, words: readonly (PreExecuted | null)[]): Promise<void> {
+    await this.#stage(turn, step, { call: PRE_EXECUTED, data: JSON.stringify(words) });
   }
 
-  async plan(turn: number, step: number): Promise<readonly CallRecord[] | null> {
-    const row = (await this.#staged(turn, step)).find(({ call }) => call === STEP_PLAN);
-    return row === undefined ? null : (JSON.parse(row.data) as CallRecord[]);
+  async preExecuted(turn: number, step: number): Promise<readonly (PreExecuted | null)[] | null> {
+    const row = (await this.#staged(turn, step)).find(({ call }) => call === PRE_EXECUTED);
+    return row === undefined ? null : (JSON.parse(row.data) as (PreExecuted | null)[]);
   }
 
   async #stage(turn: number, step: number, row: { call: number; data: string }): Promise<void> {

@@ -8,8 +8,8 @@ import { pathParameter, scopeOf } from '../tool-paths.js';
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 const MAX_TIMEOUT_MS = 600_000;
-/** How long a background command runs where it names no time. */
-const MAX_JOB_MS = 86_400_000;
+/** Of a background command. */
+const DEFAULT_JOB_MS = 86_400_000;
 /** Beyond the command's own timeout: time to end its processes and to keep its output. */
 const CLOSING_MS = 15_000;
 
@@ -27,7 +27,7 @@ const parameters = z.strictObject({
     .max(MAX_TIMEOUT_MS)
     .optional()
     .describe(
-      `Default ${String(DEFAULT_TIMEOUT_MS)}, at most ${String(MAX_TIMEOUT_MS)}; in the background a day.`,
+      `Default ${String(DEFAULT_TIMEOUT_MS)} (in the background a day), at most ${String(MAX_TIMEOUT_MS)}.`,
     ),
   workdir: pathParameter('The folder to run in. Default: the workspace.').optional(),
   run_in_background: z
@@ -57,7 +57,7 @@ export const bashTool = defineTool({
   timeoutMs: ({ timeout_ms: timeoutMs = DEFAULT_TIMEOUT_MS }) => timeoutMs + CLOSING_MS,
   grantArguments: ['command', 'workdir', 'run_in_background'],
   escalation: (args) => (isEscalated(args) ? escalationReason(args) : undefined),
-  preview: ({ command }) => Promise.resolve({ kind: 'command', text: command }),
+  preview: ({ command }) => ({ kind: 'command', text: command }),
   execute: async (args, context) => {
     const { command, workdir, run_in_background: inBackground = false } = args;
     const request = {
@@ -68,7 +68,7 @@ export const bashTool = defineTool({
       idempotencyKey: context.idempotencyKey,
     };
     if (inBackground) {
-      const jobId = await context.jobs.start({ ...request, timeoutMs: args.timeout_ms ?? MAX_JOB_MS });
+      const jobId = await context.jobs.start({ ...request, timeoutMs: args.timeout_ms ?? DEFAULT_JOB_MS });
       return {
         content: `Started in the background as ${jobId}. job_output reads what it writes, job_kill ends it.`,
       };

@@ -1,10 +1,11 @@
 /** The tool `edit`: literal replacement in a file that was read. */
 import { z } from 'zod';
+import { diffPreview } from '../diff-preview.js';
 import { showPath } from '../file-errors.js';
 import { readWholeFile, requireObserved, type WholeFile } from '../observed-files.js';
 import { defineTool, ToolError } from '../tool.js';
 import { pathParameter, scopeOf } from '../tool-paths.js';
-import { type Replacement, unifiedDiff } from './unified-diff.js';
+import { type Replacement, unifiedDiff } from '../unified-diff.js';
 
 const MAX_DIFF_LINES = 200;
 
@@ -30,6 +31,11 @@ export const editTool = defineTool({
   permission: 'write',
   concurrency: () => 'exclusive',
   timeoutMs: () => 30_000,
+  preview: async (args, context) => {
+    const { file_path: path } = args;
+    const text = decodeText(await readWholeFile(path, context), path);
+    return diffPreview(path, text, findReplacements(text, args));
+  },
   execute: async (args, context) => {
     const { file_path: path } = args;
     if (args.old_string === args.new_string) {

@@ -1,13 +1,9 @@
 /** A job in the process that runs it: watches the command to its end and writes down what it says and how it ended. */
-import { sha256Schema } from '../../contract/ids.js';
 import type { CommandEnding, CommandResult, ExecutionProvider } from '../execution-provider.js';
 import { assertNever } from '../../contract/failures.js';
 import { isKillRequested, type JobFiles, recordEnding } from './job-files.js';
 import { createOutputLog, type OutputLog } from './output-log.js';
 import type { JobEnding, JobRequest } from './session-jobs.js';
-
-/** In the place of a blob's digest: the job's own output is what is kept, and nobody is told of a blob. */
-const NO_BLOB = sha256Schema.parse('0'.repeat(64));
 
 export interface RunningJob {
   readonly files: JobFiles;
@@ -47,7 +43,6 @@ export function runJob(
         output: (_stream, text) => {
           log.append(text);
         },
-        saveBlob: () => Promise.resolve(NO_BLOB),
       });
       noteUnshown(log, result);
       return { ending: isKillRequested(files) ? { kind: 'killed' } : jobEnding(result.ending, request) };

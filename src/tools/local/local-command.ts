@@ -80,11 +80,14 @@ async function launchBash({ command, workdir, scope }: CommandRequest): Promise<
  * @throws ToolError where it cannot be started, and the signal's reason where that is aborted
  */
 export async function runCommand(request: CommandRequest, prepare: PrepareLaunch): Promise<CommandResult> {
-  const { timeoutMs, idempotencyKey, signal, output, saveBlob } = request;
+  const { timeoutMs, idempotencyKey, signal, output, liveBytes, saveBlob } = request;
   const captured = (stream: 'stdout' | 'stderr') =>
-    new StreamCapture((text) => {
-      output(stream, text);
-    }, request.liveBytes);
+    new StreamCapture(
+      (text) => {
+        output(stream, text);
+      },
+      { liveBytes, saveBlob },
+    );
   const [stdout, stderr] = [captured('stdout'), captured('stderr')];
   request.signal.throwIfAborted();
   const launch = await prepare(request);
@@ -109,7 +112,7 @@ export async function runCommand(request: CommandRequest, prepare: PrepareLaunch
     if (first === 'aborted') throw signal.reason;
     // Now they close, once all is read; unless a process holds one that is out of reach.
     await Promise.race([pumps, quiet([stdout, stderr], CLOSE_DEADLINE_MS)]);
-    const streams = { stdout: await stdout.finish(saveBlob), stderr: await stderr.finish(saveBlob) };
+    const streams = { stdout: await stdout.finish(), stderr: await stderr.finish() };
     if (first === 'timed-out') return { ending: { kind: 'timed-out' }, ...streams, leftovers: 0 };
     const { ending, report } = first;
     if (launch.monitor === undefined) return { ending, ...streams, leftovers };

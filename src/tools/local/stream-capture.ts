@@ -1,5 +1,6 @@
 /**
- * What is kept of one output stream of a command: its head and tail in memory, the whole in a spool file, up to a bound.
+ * What is kept of one output stream of a command: its head and tail in memory and, where it goes to a blob, the whole in a
+ * spool file, up to a bound.
  *
  * Shows the text live while it comes in, decoded as a stream, so that no character is split.
  */
@@ -19,9 +20,16 @@ export const SPOOL_BYTES = 32 * 1024 * 1024;
 /** How much of a stream is shown while the command runs, where nothing else is asked for. */
 export const LIVE_BYTES = 1024 * 1024;
 
+export interface CaptureOptions {
+  readonly liveBytes?: number | undefined;
+  /** Where it is absent, no more of the stream is kept than its head and tail. */
+  readonly saveBlob?: SaveBlob | undefined;
+}
+
 export class StreamCapture {
   readonly #show: (text: string) => void;
   readonly #liveBytes: number;
+  readonly #saveBlob: SaveBlob | undefined;
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   #first: Uint8Array[] = [];
   #firstBytes = 0;
@@ -32,9 +40,10 @@ export class StreamCapture {
   #spooled = 0;
   #live: 'shown' | 'stopped' = 'shown';
 
-  constructor(show: (text: string) => void, liveBytes = LIVE_BYTES) {
+  constructor(show: (text: string) => void, { liveBytes = LIVE_BYTES, saveBlob }: CaptureOptions) {
     this.#show = show;
     this.#liveBytes = liveBytes;
+    this.#saveBlob = saveBlob;
   }
 
   /** Bytes that came in so far. */
@@ -42,9 +51,9 @@ export class StreamCapture {
     return this.#bytes;
   }
 
-  /** Whether more is coming in than is kept, so that there is no hurry to read it. */
+  /** Whether more is coming in than is ever kept, so that there is no hurry to read it. */
   get full(): boolean {
-    return this.#spooled >= SPOOL_BYTES;
+    return this.#bytes >= SPOOL_BYTES;
   }
 
   /** Whether bytes are being taken, so that more may be waiting behind them. */
@@ -63,12 +72,12 @@ export class StreamCapture {
       this.#firstBytes += kept.length;
     }
     this.#last = Buffer.concat([this.#last, chunk]).subarray(-KEPT_BYTES / 2);
-    if (this.#bytes > KEPT_BYTES) await this.#spoolChunk(chunk);
+    if (this.#bytes > KEPT_BYTES && this.#saveBlob !== undefined) await this.#spoolChunk(chunk);
     this.#busy = false;
   }
 
-  /** What is kept, with the whole in a blob where it is more than that or no text. Call it once, then `dispose`. */
-  async finish(saveBlob: SaveBlob): Promise<CapturedStream> {
+  /** What is kept; where it is more than that or no text, the whole goes to a blob. Call it once, then `dispose`. */
+  async finish(): Promise<CapturedStream> {
     const rest = this.#live === 'shown' ? this.#decoder.decode() : '';
     if (rest !== '') this.#show(rest);
     const first = Buffer.concat(this.#first);
@@ -77,16 +86,14 @@ export class StreamCapture {
     if (binary === undefined && isWhole) {
       return { bytes: this.#bytes, head: decode(first), tail: '', omittedBytes: 0 };
     }
-    const whole = isWhole ? first : await this.#readSpool();
-    const sha256 = await saveBlob(whole, binary ?? 'text/plain; charset=utf-8');
-    const blob = { sha256, bytes: whole.length };
+    const blob = await this.#keepWhole(isWhole ? first : undefined, binary ?? 'text/plain; charset=utf-8');
     if (binary !== undefined) {
-      return { bytes: this.#bytes, binary, head: '', tail: '', omittedBytes: this.#bytes, blob };
+      return { bytes: this.#bytes, binary, head: '', tail: '', omittedBytes: this.#bytes, ...blob };
     }
     const head = utf8Head(first, KEPT_BYTES / 2);
     const tail = utf8Tail(this.#last, KEPT_BYTES / 2);
     const omittedBytes = this.#bytes - head.length - tail.length;
-    return { bytes: this.#bytes, head: decode(head), tail: decode(tail), omittedBytes, blob };
+    return { bytes: this.#bytes, head: decode(head), tail: decode(tail), omittedBytes, ...blob };
   }
 
   async dispose(): Promise<void> {
@@ -125,6 +132,16 @@ export class StreamCapture {
     if (part.length === 0) return;
     await this.#spool?.writeFile(part);
     this.#spooled += part.length;
+  }
+
+  /** @param inMemory where the spool does not have it. */
+  async #keepWhole(
+    inMemory: Uint8Array | undefined,
+    mediaType: string,
+  ): Promise<Pick<CapturedStream, 'blob'>> {
+    if (this.#saveBlob === undefined) return {};
+    const whole = inMemory ?? (await this.#readSpool());
+    return { blob: { sha256: await this.#saveBlob(whole, mediaType), bytes: whole.length } };
   }
 
   async #readSpool(): Promise<Uint8Array> {

@@ -1,10 +1,9 @@
 /**
- * Runs a command in bubblewrap: its own namespaces for processes, users, IPC, host name and, without network, for that; no
- * capability; and the file system of `mounts.ts`.
+ * Runs a command in bubblewrap: its own namespaces for processes, users, IPC, host name and network; no capability; and the
+ * file system of `mounts.ts`.
  *
  * The process namespace ends with bubblewrap, and that with the worker, so nothing outlives either.
  */
-import { realpath } from 'node:fs/promises';
 import { constants } from 'node:os';
 import type { CommandEnding, CommandRequest, CommandResult, CommandSandbox } from '../execution-provider.js';
 import { type CommandLaunch, type MonitorEnd, runCommand } from '../local/local-command.js';
@@ -44,34 +43,31 @@ echo "left $left" >&3
 exit $code
 `;
 
+/** A command that is to be confined. */
+export type ConfinedRequest = CommandRequest & { readonly sandbox: CommandSandbox };
+
 /**
  * Runs a command in a sandbox; otherwise as on the host.
  * @throws ToolError SANDBOX_UNAVAILABLE where the sandbox cannot be set up, in which case the command has not run; else as
  * `runCommand`
  */
-export function runConfinedCommand(
-  request: CommandRequest,
-  sandbox: CommandSandbox,
-  bubblewrap: Bubblewrap,
-): Promise<CommandResult> {
-  return runCommand(request, () => launchConfined(request, sandbox, bubblewrap));
+export function runConfinedCommand(request: ConfinedRequest, bubblewrap: Bubblewrap): Promise<CommandResult> {
+  return runCommand(request, () => launchConfined(request, bubblewrap));
 }
 
 async function launchConfined(
-  { scope, workdir, command }: CommandRequest,
-  sandbox: CommandSandbox,
+  { scope, sandbox, workdir, command }: ConfinedRequest,
   bubblewrap: Bubblewrap,
 ): Promise<CommandLaunch> {
   const hidden = await hiddenPlaces(scope.protectedPaths);
-  const shown = sandbox.network ? await nameServers() : [];
   const folder = await openFolder(workdir ?? '.', scope);
   await folder.handle.close();
   const workspace = await openFolder('.', scope);
-  const mounts: readonly Mount[] = [...hidden, ...shown, { kind: 'workspace', path: workspace.real }];
+  const mounts: readonly Mount[] = [...hidden, { kind: 'workspace', path: workspace.real }];
   return {
     program: bubblewrap.program,
     args: [
-      ...namespaceArguments(sandbox, bubblewrap),
+      ...namespaceArguments(bubblewrap),
       ...mountArguments(mounts, { descriptor: WORKSPACE_DESCRIPTOR, writable: sandbox.writable }),
       ...['--chdir', folder.real, '--', 'bash', '-c', SHELL_AROUND, 'bash', command],
     ],
@@ -82,7 +78,7 @@ async function launchConfined(
   };
 }
 
-function namespaceArguments({ network }: CommandSandbox, bubblewrap: Bubblewrap): readonly string[] {
+function namespaceArguments(bubblewrap: Bubblewrap): readonly string[] {
   return [
     '--die-with-parent',
     '--new-session',
@@ -94,14 +90,8 @@ function namespaceArguments({ network }: CommandSandbox, bubblewrap: Bubblewrap)
     '--unshare-ipc',
     '--unshare-uts',
     '--unshare-cgroup-try',
-    ...(network ? [] : ['--unshare-net']),
+    '--unshare-net',
   ];
-}
-
-/** Where names are looked up, which often lies in `/run`. */
-async function nameServers(): Promise<readonly Mount[]> {
-  const path = await realpath('/etc/resolv.conf').catch(() => undefined);
-  return path === undefined ? [] : [{ kind: 'shown', path }];
 }
 
 /** @throws ToolError SANDBOX_UNAVAILABLE where the command was not begun */

@@ -2,9 +2,8 @@
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { CommandRequest } from '../execution-provider.js';
 import { type Bubblewrap, bubblewrapVersion, findBubblewrap } from './bubblewrap.js';
-import { runConfinedCommand } from './confined-command.js';
+import { type ConfinedRequest, runConfinedCommand } from './confined-command.js';
 import { explainRefusal, readKernelSettings } from './refusal.js';
 
 const TRIAL_TIMEOUT_MS = 10_000;
@@ -15,7 +14,7 @@ export type SandboxDetection =
   | { readonly works: false; readonly reason: string };
 
 /** Tries the `bwrap` of the PATH in the very confinement that commands get. Never throws. */
-export async function detectSandbox(env: NodeJS.ProcessEnv = process.env): Promise<SandboxDetection> {
+export async function detectSandbox(env: NodeJS.ProcessEnv): Promise<SandboxDetection> {
   if (process.platform !== 'linux') {
     return { works: false, reason: `The sandbox needs Linux, and this is ${process.platform}.` };
   }
@@ -39,22 +38,17 @@ export async function detectSandbox(env: NodeJS.ProcessEnv = process.env): Promi
 async function tryOut(bubblewrap: Bubblewrap): Promise<void> {
   const workspace = await realpath(await mkdtemp(join(tmpdir(), 'turnkeeper-sandbox-')));
   try {
-    const request: CommandRequest = {
+    const request: ConfinedRequest = {
       scope: { workspace, protectedPaths: [] },
-      sandbox: { writable: true, network: false },
+      sandbox: { writable: true },
       command: 'echo works > trial',
       workdir: undefined,
       timeoutMs: TRIAL_TIMEOUT_MS,
       idempotencyKey: 'sandbox-trial',
       signal: new AbortController().signal,
       output: () => undefined,
-      saveBlob: () => Promise.reject(new Error('A trial writes no blobs.')),
     };
-    const { ending, stderr } = await runConfinedCommand(
-      request,
-      { writable: true, network: false },
-      bubblewrap,
-    );
+    const { ending, stderr } = await runConfinedCommand(request, bubblewrap);
     if (ending.kind === 'exited' && ending.exitCode === 0) return;
     const how =
       ending.kind === 'timed-out' ? `no answer in ${String(TRIAL_TIMEOUT_MS)} ms` : stderr.head.trim();

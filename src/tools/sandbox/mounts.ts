@@ -12,8 +12,6 @@ export type Mount =
   | { readonly kind: 'scratch'; readonly path: string }
   | { readonly kind: 'hidden-folder'; readonly path: string }
   | { readonly kind: 'hidden-file'; readonly path: string }
-  /** Shown as it is, read-only, though it may lie in a hidden folder. */
-  | { readonly kind: 'shown'; readonly path: string }
   | { readonly kind: 'workspace'; readonly path: string };
 
 /**
@@ -27,8 +25,7 @@ export function orderMounts(mounts: readonly Mount[]): readonly Mount[] {
   for (const mount of mounts.toSorted((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0))) {
     const around = kept.findLast(({ path }) => isWithin(path, mount.path));
     const isEmptyAround = around?.kind === 'scratch' || around?.kind === 'hidden-folder';
-    const isHiding = mount.kind !== 'workspace' && mount.kind !== 'shown';
-    if (isHiding && (isEmptyAround || mount.path === workspace)) continue;
+    if (mount.kind !== 'workspace' && (isEmptyAround || mount.path === workspace)) continue;
     kept.push(mount);
   }
   return kept;
@@ -62,8 +59,6 @@ function argumentsOf({ kind, path }: Mount, { descriptor, writable }: WorkspaceM
       return ['--tmpfs', path];
     case 'hidden-file':
       return ['--ro-bind', '/dev/null', path];
-    case 'shown':
-      return ['--ro-bind', path, path];
     case 'workspace':
       return [writable ? '--bind-fd' : '--ro-bind-fd', String(descriptor), path];
   }

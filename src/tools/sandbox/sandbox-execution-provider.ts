@@ -14,9 +14,9 @@ export function createSandboxExecutionProvider(
   return {
     ...local,
     kind: 'sandbox',
-    runCommand: (request) =>
-      request.sandbox === null
-        ? local.runCommand(request)
-        : runConfinedCommand(request, request.sandbox, bubblewrap),
+    runCommand: ({ sandbox, ...request }) =>
+      sandbox === null
+        ? local.runCommand({ ...request, sandbox })
+        : runConfinedCommand({ ...request, sandbox }, bubblewrap),
   };
 }

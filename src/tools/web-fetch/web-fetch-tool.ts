@@ -1,8 +1,7 @@
 /** The tool `web_fetch`: a page of the public web as text. */
 import { z } from 'zod';
-import { defineTool, ToolError, type ToolOutput } from '../tool.js';
+import { defineTool, type ToolOutput } from '../tool.js';
 import { createGuardedFetch, type GuardOptions, type GuardedResponse } from '../web/guarded-fetch.js';
-import { WebRequestError } from '../web/web-request-error.js';
 import { parseWebUrl } from '../web/web-url.js';
 import { type PageText, readPage } from './page-text.js';
 
@@ -42,21 +41,19 @@ export function createWebFetchTool({ timeoutMs = DEFAULT_TIMEOUT_MS, ...guard }:
     concurrency: () => 'parallel',
     timeoutMs: () => timeoutMs + CLOSING_MS,
     grantArguments: ['url'],
-    preview: ({ url }) => Promise.resolve({ kind: 'text', text: url }),
+    preview: ({ url }) => ({ kind: 'text', text: url }),
     execute: async ({ url, max_characters: maxCharacters = Infinity }, { signal }) => {
-      const response = await asToolError(() =>
-        fetch({
-          url,
-          headers: {
-            'user-agent': 'turnkeeper web_fetch (fetches single pages for an AI agent)',
-            accept: 'text/html, application/xhtml+xml, text/markdown, text/plain, */*;q=0.8',
-          },
-          maxRedirects: MAX_REDIRECTS,
-          maxBytes: MAX_BYTES,
-          timeoutMs,
-          signal,
-        }),
-      );
+      const response = await fetch({
+        url,
+        headers: {
+          'user-agent': 'turnkeeper web_fetch (fetches single pages for an AI agent)',
+          accept: 'text/html, application/xhtml+xml, text/markdown, text/plain, */*;q=0.8',
+        },
+        maxRedirects: MAX_REDIRECTS,
+        maxBytes: MAX_BYTES,
+        timeoutMs,
+        signal,
+      });
       return render(response, await readPage(response, signal), maxCharacters);
     },
   });
@@ -67,15 +64,6 @@ function checkUrl(url: string, context: z.RefinementCtx): void {
     parseWebUrl(url);
   } catch (error) {
     context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) });
-  }
-}
-
-async function asToolError<T>(request: () => Promise<T>): Promise<T> {
-  try {
-    return await request();
-  } catch (error) {
-    if (error instanceof WebRequestError) throw new ToolError('TOOL_ERROR', error.message, { cause: error });
-    throw error;
   }
 }
 

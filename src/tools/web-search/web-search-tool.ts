@@ -33,7 +33,7 @@ export function createWebSearchTool(provider: SearchProvider) {
     permission: 'network',
     concurrency: () => 'parallel',
     timeoutMs: () => MAX_QUERIES * QUERY_TIMEOUT_MS + 5000,
-    preview: ({ queries }) => Promise.resolve({ kind: 'text', text: queries.join('\n') }),
+    preview: ({ queries }) => ({ kind: 'text', text: queries.join('\n') }),
     execute: async ({ queries }, { signal }) => {
       const sections: string[] = [];
       let failed = 0;

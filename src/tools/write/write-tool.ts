@@ -1,5 +1,6 @@
 /** The tool `write`: a whole file, new or in the place of one that was read. */
 import { z } from 'zod';
+import { diffPreview } from '../diff-preview.js';
 import { showPath } from '../file-errors.js';
 import { readWholeFile, requireObserved, type WholeFile } from '../observed-files.js';
 import { defineTool, type ToolContext, ToolError } from '../tool.js';
@@ -9,6 +10,9 @@ const parameters = z.strictObject({
   file_path: pathParameter('The file: relative to the workspace or absolute. Missing folders are created.'),
   content: z.string().describe('The whole new content.'),
 });
+
+/** Throws where bytes are no text, of which there is no diff. */
+const textDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 export const writeTool = defineTool({
   name: 'write',
@@ -20,6 +24,12 @@ export const writeTool = defineTool({
   permission: 'write',
   concurrency: () => 'exclusive',
   timeoutMs: () => 30_000,
+  preview: async ({ file_path: path, content }, context) => {
+    const existing = await readExisting(path, context);
+    const before = existing === undefined ? undefined : textDecoder.decode(existing.content);
+    if (before === content) return { kind: 'text', text: hasContentAlready(path) };
+    return diffPreview(path, before, [{ start: 0, end: before?.length ?? 0, text: content }]);
+  },
   execute: async ({ file_path: path, content }, context) => {
     const bytes = Buffer.from(content, 'utf8');
     const existing = await readExisting(path, context);
@@ -27,7 +37,7 @@ export const writeTool = defineTool({
       // A repeat after a lost attempt finds its own content; so does a write that changes nothing.
       const { path: real, version } = existing;
       return {
-        content: `${showPath(path)} has this content already.`,
+        content: hasContentAlready(path),
         meta: { observed: [{ path: real, version }] },
       };
     }
@@ -45,6 +55,10 @@ export const writeTool = defineTool({
     };
   },
 });
+
+function hasContentAlready(path: string): string {
+  return `${showPath(path)} has this content already.`;
+}
 
 async function readExisting(path: string, context: ToolContext): Promise<WholeFile | undefined> {
   try {

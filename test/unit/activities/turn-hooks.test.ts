@@ -2,13 +2,11 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import {
   askRequestError,
   askTurnStopping,
-  observeEvents,
   runPreStep,
   runRequestHooks,
 } from '../../../src/activities/run-turn-hooks.js';
 import {
   betweenStepsMs,
-  NO_TURN_HOOKS,
   type ClaimedEntry,
   type HookPlace,
   type PreStepHook,
@@ -16,9 +14,9 @@ import {
   type RequestErrorInput,
   type RequestInput,
 } from '../../../src/activities/turn-hooks.js';
-import type { RequestId, SessionId } from '../../../src/contract/ids.js';
-import type { SessionEvent } from '../../../src/contract/events.js';
+import type { RequestId } from '../../../src/contract/ids.js';
 import { HOOK_DEADLINE_MS } from '../../../src/tools/hooks.js';
+import { NO_TURN_HOOKS } from '../../support/no-hooks.js';
 
 afterEach(() => {
   vi.useRealTimers();
@@ -268,38 +266,6 @@ describe('the hooks of a turn that is about to stop', () => {
     const { logger, warnings } = recordingLogger();
     expect(await askTurnStopping([hook('bad', fails)], input, logger)).toEqual([]);
     expect(warnings).toMatchObject([{ sessionId: 's1', turn: 3, step: 1 }]);
-  });
-});
-
-describe('the observers of events', () => {
-  const event = (seq: number): SessionEvent => ({
-    sessionId: 's1' as SessionId,
-    seq,
-    at: '2026-01-01T00:00:00.000Z',
-    type: 'step/start',
-    data: {},
-  });
-
-  it('are each told in the order of the log, also after a failure, and none waits for another', async () => {
-    const { logger, warnings } = recordingLogger();
-    const seen: number[] = [];
-    let release = () => {};
-    const held = new Promise<void>((resolve) => (release = resolve));
-    const told = observeEvents(
-      [
-        hook('held', () => held),
-        hook('picky', ({ seq }: SessionEvent) => {
-          if (seq === 1) throw new Error('not this one');
-          seen.push(seq);
-          if (seq === 2) release();
-        }),
-      ],
-      [event(0), event(1), event(2)],
-      logger,
-    );
-    await told;
-    expect(seen).toEqual([0, 2]);
-    expect(warnings).toMatchObject([{ seq: 1, err: { message: 'The hook picky failed: not this one' } }]);
   });
 });
 

@@ -69,9 +69,12 @@ describe('a hook that throws', () => {
     expect(textOf(outcome)).toContain('The hook scrub failed: broken');
   });
 
-  it('as an observer changes nothing', async () => {
-    const { run } = await setUpEcho({ hooks: { observers: [{ name: 'h', run: fails }] } });
+  it('as an observer changes nothing, and is logged', async () => {
+    const { run, warnings } = await setUpEcho({ hooks: { observers: [{ name: 'h', run: fails }] } });
     expect(textOf(await run('echo', { text: 'a' }))).toBe('a');
+    expect(warnings).toMatchObject([
+      { tool: 'echo', callId: 'call_1', err: { message: 'The hook h failed: broken' } },
+    ]);
   });
 
   it('is one that does not settle, too', async () => {

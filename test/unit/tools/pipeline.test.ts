@@ -48,6 +48,29 @@ describe('the arguments of a call', () => {
   });
 });
 
+describe('a schema that fails by itself', () => {
+  it.each([
+    ['with an asynchronous check', z.strictObject({ text: z.string().refine(async () => true) }), /async/i],
+    [
+      'with a check that throws',
+      z.strictObject({
+        text: z.string().refine(() => {
+          throw new Error('no table');
+        }),
+      }),
+      /cannot be checked: no table/,
+    ],
+  ])('refuses the call: %s', async (_what, parameters, problem) => {
+    const { pipeline, request, run, context } = await setUpEcho({ tool: { parameters } });
+    const call = request('echo', { text: 'a' });
+    expect((await pipeline.planCall(call)).decision.kind).toBe('deny');
+    expect(await pipeline.previewCall(call.call, context())).toBeUndefined();
+    const outcome = await run('echo', { text: 'a' });
+    expect(outcome.error?.code).toBe('INVALID_ARGS');
+    expect(textOf(outcome)).toMatch(problem);
+  });
+});
+
 describe('an unknown tool', () => {
   it('is told with the names that exist', async () => {
     const { run } = await setUpEcho();
@@ -106,6 +129,42 @@ describe('the plan of a call', () => {
   });
 });
 
+describe('the questions of a call', () => {
+  const questions = [{ id: 'a', question: 'Which?' }];
+
+  it('are in its plan, which is not quick then', async () => {
+    const { pipeline, request } = await setUpEcho({ tool: { questions: () => questions } });
+    const plan = await pipeline.planCall(request('echo', { text: 'a' }));
+    expect(plan).toMatchObject({ quick: false, decision: { kind: 'allow' }, questions });
+  });
+
+  it('are not asked of a call that is denied', async () => {
+    const { pipeline, request } = await setUpEcho({ tool: { questions: () => questions } });
+    const rules = [{ tool: 'echo', decision: 'deny' }] as const;
+    const plan = await pipeline.planCall({ ...request('echo', { text: 'a' }), policy: { ...ASKS, rules } });
+    expect(plan.questions).toBeUndefined();
+  });
+
+  it('deny it where the tool cannot say them', async () => {
+    const fails = () => {
+      throw new Error('no questions');
+    };
+    const { pipeline, request, run } = await setUpEcho({ tool: { questions: fails } });
+    const plan = await pipeline.planCall(request('echo', { text: 'a' }));
+    expect(plan).toMatchObject({ decision: { kind: 'deny', reason: 'no questions' }, mode: 'parallel' });
+    expect((await run('echo', { text: 'a' })).error?.code).toBe('DENIED');
+  });
+
+  it('that nobody could answer are told as that, without advice on permissions', async () => {
+    const { pipeline, request, execute } = await setUpEcho({ tool: { questions: () => questions } });
+    const verdict = { kind: 'refused', code: 'APPROVAL_UNAVAILABLE', reason: 'Nobody is there.' } as const;
+    const outcome = await pipeline.executeCall({ ...request('echo', { text: 'a' }), verdict });
+    expect(outcome.error?.code).toBe('APPROVAL_UNAVAILABLE');
+    expect(textOf(outcome)).toBe('Nobody is there.');
+    expect(execute).not.toHaveBeenCalled();
+  });
+});
+
 describe('the permission of a call', () => {
   it('that is denied is a result with the reason', async () => {
     const { pipeline, request, execute } = await setUpEcho({ tool: { permission: 'write' } });
@@ -124,7 +183,7 @@ describe('the permission of a call', () => {
     const verdict = { kind: 'refused', code: 'APPROVAL_UNAVAILABLE', reason: '' } as const;
     const outcome = await pipeline.executeCall({ ...call, verdict });
     expect(outcome.error?.code).toBe('APPROVAL_UNAVAILABLE');
-    expect(textOf(outcome)).toContain('echo did not run: it needs a person');
+    expect(textOf(outcome)).toContain('echo did not run: it needs an approval');
     expect(textOf(outcome)).toContain('A rule of the profile wants echo to be approved.');
     expect(textOf(outcome)).toContain('permission: full-access');
     expect(textOf(outcome)).toContain('{ tool: echo, decision: allow }');

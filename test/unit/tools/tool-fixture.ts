@@ -6,12 +6,13 @@ import { join } from 'node:path';
 import { sha256Schema, type Sha256 } from '../../../src/contract/ids.js';
 import type { PermissionPolicy } from '../../../src/core/permission.js';
 import { BUILT_IN_TOOLS } from '../../../src/tools/built-in-tools.js';
-import { NO_HOOKS, type ToolHooks } from '../../../src/tools/hooks.js';
+import type { ToolHooks } from '../../../src/tools/hooks.js';
 import { createLocalExecutionProvider } from '../../../src/tools/local/local-execution-provider.js';
 import type { SessionJobs } from '../../../src/tools/jobs/session-jobs.js';
 import { createToolPipeline, type ExecuteRequest, type ToolOutcome } from '../../../src/tools/pipeline.js';
 import { createToolRegistry } from '../../../src/tools/registry.js';
 import type { Tool, ToolContext } from '../../../src/tools/tool.js';
+import { NO_HOOKS } from '../../support/no-hooks.js';
 
 export const FULL_ACCESS: PermissionPolicy = { mode: 'full-access', rules: [], grants: [], sandboxed: false };
 
@@ -38,7 +39,13 @@ export async function createToolFixture({
   const outputs: { stream: string; text: string }[] = [];
   let calls = 0;
   const registry = createToolRegistry(tools);
-  const pipeline = createToolPipeline({ registry, hooks: { ...NO_HOOKS, ...hooks }, clock: Date.now });
+  const warnings: unknown[] = [];
+  const pipeline = createToolPipeline({
+    registry,
+    hooks: { ...NO_HOOKS, ...hooks },
+    clock: Date.now,
+    logger: { warn: (fields: unknown) => void warnings.push(fields) },
+  });
 
   const context = (changes: Partial<ToolContext> = {}): ToolContext => ({
     signal: new AbortController().signal,
@@ -82,6 +89,8 @@ export async function createToolFixture({
     blobs,
     observed,
     outputs,
+    /** What the pipeline has logged. */
+    warnings,
     pipeline,
     request,
     context,

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Replacement, unifiedDiff } from '../../../src/tools/edit/unified-diff.js';
+import { type Replacement, unifiedDiff } from '../../../src/tools/unified-diff.js';
 
 /** Replacements of each occurrence of a text. */
 function occurrences(text: string, old: string, replacement: string): Replacement[] {

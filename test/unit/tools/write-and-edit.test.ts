@@ -86,6 +86,54 @@ describe('write', () => {
   });
 });
 
+describe('the preview of a change', () => {
+  const preview = (name: string, args: object) =>
+    fixture.pipeline.previewCall(
+      { callId: 'call_1', name, arguments: JSON.stringify({ file_path: 'a.txt', ...args }) },
+      fixture.context(),
+    );
+
+  it('of an edit is its diff, and changes nothing', async () => {
+    await given('one\ntwo\n');
+    expect(await preview('edit', { old_string: 'two', new_string: 'three' })).toEqual({
+      kind: 'diff',
+      text: '--- a.txt\n+++ a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+three',
+    });
+    expect(await onDisk('a.txt')).toBe('one\ntwo\n');
+  });
+
+  it('of a write is what changes in the file that is there', async () => {
+    await given('one\ntwo\n');
+    expect(await preview('write', { content: 'one\nthree\n' })).toEqual({
+      kind: 'diff',
+      text: '--- a.txt\n+++ a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+three',
+    });
+    expect(await preview('write', { content: '' })).toMatchObject({ text: expect.stringMatching(/-one\n-two$/) });
+    expect(await preview('write', { content: 'one\ntwo\n' })).toEqual({
+      kind: 'text',
+      text: 'a.txt has this content already.',
+    });
+    expect(await onDisk('a.txt')).toBe('one\ntwo\n');
+  });
+
+  it('of a new file is all of it, and makes none', async () => {
+    expect(await preview('write', { file_path: 'deep/b.txt', content: 'one\ntwo' })).toEqual({
+      kind: 'diff',
+      text: '--- /dev/null\n+++ deep/b.txt\n@@ -0,0 +1,2 @@\n+one\n+two',
+    });
+    expect(await readdir(fixture.workspace)).toEqual([]);
+  });
+
+  it('is left out where the change would fail, or there is no text', async () => {
+    expect(await preview('edit', { old_string: 'two', new_string: 'three' })).toBeUndefined();
+    await given('one\n');
+    expect(await preview('edit', { old_string: 'two', new_string: 'three' })).toBeUndefined();
+    expect(await preview('write', { file_path: '../out.txt', content: 'x' })).toBeUndefined();
+    await given(Buffer.from([0x78, 0xe9, 0x0a]));
+    expect(await preview('write', { content: 'x' })).toBeUndefined();
+  });
+});
+
 describe('edit', () => {
   it('replaces one place literally and shows a diff', async () => {
     await given('one\ntwo\nthree\nfour\nfive\nsix\n');

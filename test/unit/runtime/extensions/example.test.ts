@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
-import { observeEvents, runPreStep } from '../../../../src/activities/run-turn-hooks.js';
+import { runPreStep } from '../../../../src/activities/run-turn-hooks.js';
 import type { PreStepInput } from '../../../../src/activities/turn-hooks.js';
 import type { InputBlock } from '../../../../src/contract/content.js';
 import type { RequestId, SessionId, Sha256 } from '../../../../src/contract/ids.js';
 import { ZERO_USAGE } from '../../../../src/contract/usage.js';
+import { observeEvents } from '../../../../src/runtime/extensions/event-observers.js';
 import { loadExtensions } from '../../../../src/runtime/extensions/load-extensions.js';
 import { BUILT_IN_TOOLS } from '../../../../src/tools/built-in-tools.js';
 import { createToolFixture, textOf, type ToolFixture } from '../../tools/tool-fixture.js';
@@ -110,10 +111,10 @@ describe('the example of an extension', () => {
   });
 
   it('counts turns in the log of the server', async () => {
-    const { turnHooks, lines, logger } = await setUp();
+    const { eventObservers, lines, logger } = await setUp();
     const at = { sessionId: 's1' as SessionId, at: '2026-01-01T00:00:00.000Z', turn: 4 };
     await observeEvents(
-      turnHooks.events,
+      eventObservers,
       [
         { ...at, seq: 8, type: 'step/end', step: 1, data: { next: 'end' } },
         {

@@ -4,18 +4,22 @@ import { pino, type Logger } from 'pino';
 import { ConfigurationError } from '../../../../src/runtime/configuration/configuration-error.js';
 import {
   EXTENSION_LOAD_TIMEOUT_MS,
+  type LoadedExtensions,
   loadExtensions,
 } from '../../../../src/runtime/extensions/load-extensions.js';
 import { createToolRegistry } from '../../../../src/tools/registry.js';
+import { createToolFixture, textOf, type ToolFixture } from '../../tools/tool-fixture.js';
 import { makeModuleFolder, type ModuleFolder } from './module-folder.js';
 
 let folder: ModuleFolder;
+const fixtures: ToolFixture[] = [];
 beforeEach(() => {
   folder = makeModuleFolder();
 });
-afterEach(() => {
+afterEach(async () => {
   vi.useRealTimers();
   folder.remove();
+  for (const fixture of fixtures.splice(0)) await fixture.remove();
 });
 
 const CONFIGURATION_FILE = '/etc/turnkeeper.config.yaml';
@@ -60,32 +64,31 @@ describe('an extension', () => {
   });
 
   it('adds its hooks at their points, in the order of the paths and of each list', async () => {
-    const points = [
-      ['agent/pre-step', 'turnHooks', 'preStep'],
-      ['agent/request', 'turnHooks', 'request'],
-      ['llm/stream', 'turnHooks', 'stream'],
-      ['agent/request-error', 'turnHooks', 'requestError'],
-      ['agent/turn-stopping', 'turnHooks', 'turnStopping'],
-      ['session/event', 'turnHooks', 'events'],
-      ['tools/pre-execute', 'toolHooks', 'preExecute'],
-      ['tools/guard', 'toolHooks', 'guards'],
-      ['tools/execute', 'toolHooks', 'execute'],
-      ['tools/post-execute', 'toolHooks', 'postExecute'],
-      ['tools/result', 'toolHooks', 'observers'],
-    ] as const;
-    const hooksOf = (...names: string[]) =>
+    const points: readonly [string, (loaded: LoadedExtensions) => readonly { name: string }[]][] = [
+      ['agent/pre-step', ({ turnHooks }) => turnHooks.preStep],
+      ['agent/request', ({ turnHooks }) => turnHooks.request],
+      ['llm/stream', ({ turnHooks }) => turnHooks.stream],
+      ['agent/request-error', ({ turnHooks }) => turnHooks.requestError],
+      ['agent/turn-stopping', ({ turnHooks }) => turnHooks.turnStopping],
+      ['session/event', ({ eventObservers }) => eventObservers],
+      ['tools/pre-execute', ({ toolHooks }) => toolHooks.preExecute],
+      ['tools/guard', ({ toolHooks }) => toolHooks.guards],
+      ['tools/execute', ({ toolHooks }) => toolHooks.execute],
+      ['tools/post-execute', ({ toolHooks }) => toolHooks.postExecute],
+      ['tools/result', ({ toolHooks }) => toolHooks.observers],
+    ];
+    const moduleWith = (...names: string[]) =>
       moduleOf(
         ...names.flatMap((name) =>
           points.map(([point]) => `defineHook('${point}', { name: '${name}', run: () => undefined })`),
         ),
       );
     const loaded = await load([
-      folder.write('b.mjs', hooksOf('1', '2')),
-      folder.write('a.mjs', hooksOf('3')),
+      folder.write('b.mjs', moduleWith('1', '2')),
+      folder.write('a.mjs', moduleWith('3')),
     ]);
-    for (const [, level, list] of points) {
-      const hooks = (loaded[level] as unknown as Record<string, { name: string }[]>)[list];
-      expect([list, hooks?.map(({ name }) => name)]).toEqual([list, ['1', '2', '3']]);
+    for (const [point, hooksOf] of points) {
+      expect([point, hooksOf(loaded).map(({ name }) => name)]).toEqual([point, ['1', '2', '3']]);
     }
   });
 
@@ -160,6 +163,62 @@ describe('a tool of an extension', () => {
       },
     ]);
     expect(tools[0]?.parameters.safeParse({ word: 1 }).success).toBe(false);
+  });
+});
+
+describe('what a tool of an extension answers', () => {
+  const CALL = { callId: 'call_1', name: 'lookup', arguments: '{"word":"a"}' };
+  async function setUp(changes: string) {
+    const { tools } = await load([folder.write(`a${String(changes.length)}.mjs`, moduleOf(tool(changes)))]);
+    const fixture = await createToolFixture({ tools });
+    fixtures.push(fixture);
+    return fixture;
+  }
+
+  it.each([
+    ['concurrency', `() => 'sideways'`],
+    ['concurrency', `async () => 'parallel'`],
+    ['escalation', `() => ({ kind: 'ask' })`],
+    ['escalation', `() => ''`],
+    ['questions', `() => [{ question: 'Which?' }]`],
+    ['questions', `() => 'Which?'`],
+    ['questions', `() => []`],
+    ['questions', `async () => [{ id: 'a', question: 'Which?' }]`],
+  ])('as its %s denies the call where it is %s', async (name, answer) => {
+    const { pipeline, request } = await setUp(`${name}: ${answer}`);
+    const policy = { mode: 'workspace-write', rules: [], grants: [], sandboxed: false } as const;
+    const plan = await pipeline.planCall({ ...request('lookup', CALL.arguments), policy });
+    expect(plan).toMatchObject({ decision: { kind: 'deny' }, mode: 'parallel' });
+    expect(plan.decision.reason).toContain(`lookup gives a wrong ${name}: `);
+  });
+
+  it.each([`() => 0`, `() => 'long'`, `() => NaN`, `() => Infinity`])(
+    'as its timeoutMs keeps the body from running where it is %s',
+    async (answer) => {
+      const { run } = await setUp(`timeoutMs: ${answer}`);
+      const outcome = await run('lookup', { word: 'a' });
+      expect(outcome.error?.code).toBe('DENIED');
+      expect(textOf(outcome)).toContain('lookup did not run: lookup gives a wrong timeoutMs');
+    },
+  );
+
+  it.each([`() => ({})`, `() => null`, `async () => ({ kind: 'picture', text: 'a' })`, `() => { throw 1 }`])(
+    'as its preview is left out where it is %s',
+    async (answer) => {
+      const { pipeline, context } = await setUp(`preview: ${answer}`);
+      expect(await pipeline.previewCall(CALL, context())).toBeUndefined();
+    },
+  );
+
+  it('passes where it is right, at once or with a wait, and the function keeps its this', async () => {
+    const atOnce = await setUp(`preview(args) { return { kind: 'text', text: this.name + args.word }; }`);
+    const shown = { kind: 'text', text: 'lookupa' };
+    expect(await atOnce.pipeline.previewCall(CALL, atOnce.context())).toEqual(shown);
+    const later = await setUp(`preview: async () => ({ kind: 'diff', text: '+a' })`);
+    expect(await later.pipeline.previewCall(CALL, later.context())).toEqual({ kind: 'diff', text: '+a' });
+    const asking = await setUp(`questions: ({ word }) => [{ id: word, question: 'Which?' }]`);
+    const plan = await asking.pipeline.planCall(asking.request('lookup', CALL.arguments));
+    expect(plan.questions).toEqual([{ id: 'a', question: 'Which?' }]);
   });
 });
 

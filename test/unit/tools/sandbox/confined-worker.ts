@@ -7,19 +7,16 @@ const { workspace, command, bubblewrap } = JSON.parse(process.argv[2] ?? '') as 
   command: string;
   bubblewrap: Bubblewrap;
 };
-const sandbox = { writable: true, network: false };
 await runConfinedCommand(
   {
     scope: { workspace, protectedPaths: [] },
-    sandbox,
+    sandbox: { writable: true },
     command,
     workdir: undefined,
     timeoutMs: 60_000,
     idempotencyKey: 'confined-worker/1.1.0',
     signal: new AbortController().signal,
     output: () => undefined,
-    saveBlob: () => Promise.reject(new Error('This worker keeps no blobs.')),
   },
-  sandbox,
   bubblewrap,
 );

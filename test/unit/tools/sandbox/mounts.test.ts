@@ -4,7 +4,6 @@ import { type Mount, mountArguments, orderMounts } from '../../../../src/tools/s
 const workspace = (path: string): Mount => ({ kind: 'workspace', path });
 const hidden = (path: string): Mount => ({ kind: 'hidden-folder', path });
 const hiddenFile = (path: string): Mount => ({ kind: 'hidden-file', path });
-const shown = (path: string): Mount => ({ kind: 'shown', path });
 const SCRATCH: Mount = { kind: 'scratch', path: '/tmp' };
 
 describe('the order of mounts', () => {
@@ -33,11 +32,6 @@ describe('the order of mounts', () => {
       'leaves out what lies in a hidden folder, but not what lies in the workspace in it',
       [hidden('/run'), hiddenFile('/run/a.sock'), hiddenFile('/run/w/b.sock'), workspace('/run/w')],
       [hidden('/run'), workspace('/run/w'), hiddenFile('/run/w/b.sock')],
-    ],
-    [
-      'shows a file of a hidden folder',
-      [shown('/run/resolv.conf'), hidden('/run')],
-      [hidden('/run'), shown('/run/resolv.conf')],
     ],
     [
       'takes a name that only begins alike for another folder',

@@ -20,7 +20,7 @@ export const DETECTED = await detectSandbox(await environmentWithBubblewrap());
 /** A test that needs a sandbox which works. */
 export const sandboxIt = it.runIf(DETECTED.works);
 
-export const CONFINED: CommandSandbox = { writable: true, network: false };
+export const CONFINED: CommandSandbox = { writable: true };
 
 export interface ConfinedOptions {
   readonly sandbox?: CommandSandbox;
