@@ -83,14 +83,15 @@ describe('an approval that was asked before kill -9 of the server and the engine
 
   beforeAll(async () => {
     installation = await installed({ hurried: { ...ASKING, approvalExpiresMs: 2000 } });
-    asked = {
-      before: await ask(installation, 'before'),
-      during: await ask(installation, 'during'),
-      after: await ask(installation, 'after'),
-      denied: await ask(installation, 'denied'),
-      cancelled: await ask(installation, 'cancelled'),
-      expired: await ask(installation, 'expired', { profile: 'hurried' }),
-    };
+    const [before, during, after, denied, cancelled, expired] = await Promise.all([
+      ask(installation, 'before'),
+      ask(installation, 'during'),
+      ask(installation, 'after'),
+      ask(installation, 'denied'),
+      ask(installation, 'cancelled'),
+      ask(installation, 'expired', { profile: 'hurried' }),
+    ]);
+    asked = { before, during, after, denied, cancelled, expired };
     // The engine does not learn of it: what is known after the crash is known by the log.
     signalEngine(installation, 'SIGSTOP');
     decidedBefore = await decideByHttp(installation.url, asked.before.approval, 'allow');
@@ -175,11 +176,12 @@ describe('an approval, after kill -9 of the server alone', () => {
 
   beforeAll(async () => {
     installation = await installed();
-    asked = {
-      running: await ask(installation, 'running', { rest: `sleep ${seconds}` }),
-      before: await ask(installation, 'before'),
-      after: await ask(installation, 'after'),
-    };
+    const [running, before, after] = await Promise.all([
+      ask(installation, 'running', { rest: `sleep ${seconds}` }),
+      ask(installation, 'before'),
+      ask(installation, 'after'),
+    ]);
+    asked = { running, before, after };
     await decideByHttp(installation.url, asked.running.approval, 'allow');
     await until(() => processesWith(`sleep ${seconds}`).length > 0);
     signalEngine(installation, 'SIGSTOP');
@@ -207,21 +209,12 @@ describe('an approval, after kill -9 of the server alone', () => {
     expect(installation.file(asked.running.file)).toBe('ran\n');
     expect(processesWith(`sleep ${seconds}`)).toEqual([]);
   });
-});
 
-describe('an approval, while the engine is away', () => {
-  let installation: Installation;
-
-  beforeAll(async () => {
-    installation = await installed();
-  });
-  afterAll(() => installation.remove());
-
-  it('is decided, and its command runs once when the engine is back', async () => {
-    const asked = await ask(installation, 'away');
+  it('that is decided while the engine is away too runs once when it is back', async () => {
+    const away = await ask(installation, 'away');
     signalEngine(installation, 'SIGSTOP');
-    expect((await decideByHttp(installation.url, asked.approval, 'allow')).status).toBe(200);
+    expect((await decideByHttp(installation.url, away.approval, 'allow')).status).toBe(200);
     signalEngine(installation, 'SIGKILL');
-    await expectRunOnce(installation, asked);
+    await expectRunOnce(installation, away);
   });
 });

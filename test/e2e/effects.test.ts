@@ -235,7 +235,7 @@ async function runningActivities(address: string): Promise<number> {
     let running = 0;
     for await (const { workflowId } of workflow.list({ query: 'ExecutionStatus = "Running"' })) {
       const { raw } = await workflow.getHandle(workflowId).describe();
-      running += (raw.pendingActivities ?? []).filter(({ state }) => state === STARTED).length;
+      running += (raw.pendingActivities ?? []).filter(({ state }) => Number(state) === STARTED).length;
     }
     return running;
   } finally {

@@ -16,7 +16,7 @@ import {
 } from '../../src/runtime/engine/embedded-engine.js';
 import { findTemporalCli } from '../../src/runtime/engine/find-temporal-cli.js';
 import { LOOPBACK } from '../../src/runtime/engine/free-port.js';
-import { identifyProcess } from '../../src/runtime/home/process-identity.js';
+import { isAlive } from '../support/processes.js';
 
 const OWNER = fileURLToPath(new URL('../unit/runtime/engine/own-embedded-engine.ts', import.meta.url));
 const FETCH_TIMEOUT_MS = 300_000;
@@ -83,10 +83,6 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   const exited = once(child, 'exit');
   process.kill(-child.pid!, signal);
   await exited;
-}
-
-function isAlive(pid: number): boolean {
-  return identifyProcess(pid) !== undefined;
 }
 
 describe('the embedded engine', { timeout: TEST_TIMEOUT_MS }, () => {

@@ -24,7 +24,7 @@ export interface InstallationOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-export interface Installation extends HomeFolder {
+export interface Installation extends Omit<HomeFolder, 'remove'> {
   readonly model: ScriptedModelServer;
   /** The server that was started last. */
   readonly server: ServeProcess;
@@ -127,7 +127,10 @@ export async function askedApproval({ server }: Installation, sessionId: string)
 }
 
 /** Sends a signal to the engine's process. `SIGSTOP` freezes it: it takes no message any more. */
-export function signalEngine({ home }: HomeFolder, signal: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL'): void {
+export function signalEngine(
+  { home }: Pick<HomeFolder, 'home'>,
+  signal: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL',
+): void {
   process.kill(enginePid(home), signal);
 }
 

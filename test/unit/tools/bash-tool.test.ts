@@ -1,8 +1,8 @@
-import { readFileSync, readdirSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { sha256Schema } from '../../../src/contract/ids.js';
 import { killMarkedProcesses } from '../../../src/tools/local/process-tree.js';
+import { isCommandAlive, uniqueSleep } from '../../support/processes.js';
 import { createToolFixture, textOf, type ToolFixture, until } from './tool-fixture.js';
 
 let fixture: ToolFixture;
@@ -16,23 +16,6 @@ afterEach(async () => {
 
 const bash = async (command: string, args: object = {}) =>
   textOf(await fixture.run('bash', { command, ...args }));
-
-/** Whether a process with this command line is alive; the numbers given to sleep make it unique. */
-function isAlive(commandLine: string): boolean {
-  return readdirSync('/proc').some((pid) => {
-    if (!/^\d+$/.test(pid)) return false;
-    try {
-      const state = /\) (.)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1];
-      const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
-      return words === commandLine && state !== 'Z';
-    } catch {
-      return false; // It ended meanwhile.
-    }
-  });
-}
-let sleeps = 0;
-/** A sleep that no other test has. */
-const uniqueSleep = () => `sleep 3${String(process.pid)}${String((sleeps += 1))}`;
 
 describe('the result of bash', () => {
   it('has the output and ends with the exit code', async () => {
@@ -154,7 +137,7 @@ describe('the end of a command', () => {
     expect(await bash(`echo before; ${sleep} & echo after`)).toBe(
       'before\nafter\n[1 process left running and ended]\n[exit code: 0]',
     );
-    expect(isAlive(sleep)).toBe(false);
+    expect(isCommandAlive(sleep)).toBe(false);
   });
 
   it('comes with all that was written, though a grandchild goes on writing', async () => {
@@ -170,7 +153,7 @@ describe('the end of a command', () => {
     const outcome = await fixture.run('bash', { command: `echo begun; ${sleep}`, timeout_ms: 200 });
     expect(textOf(outcome)).toBe('begun\n[timed out after 200 ms]');
     expect(outcome.error?.code).toBe('TOOL_TIMEOUT');
-    expect(isAlive(sleep)).toBe(false);
+    expect(isCommandAlive(sleep)).toBe(false);
   });
 
   it('refuses a timeout over ten minutes', async () => {
@@ -198,12 +181,12 @@ describe('an abort of bash', () => {
     const sleep = uniqueSleep();
     const controller = new AbortController();
     const running = fixture.run('bash', { command: command(sleep) }, { signal: controller.signal });
-    await until(() => isAlive(sleep));
+    await until(() => isCommandAlive(sleep));
     const abortedAt = performance.now();
     controller.abort(new Error('the turn was cancelled'));
     await expect(running).rejects.toThrow('the turn was cancelled');
     expect(performance.now() - abortedAt).toBeLessThan(2000);
-    expect(isAlive(sleep)).toBe(false);
+    expect(isCommandAlive(sleep)).toBe(false);
   });
 
   it('before the start starts nothing', async () => {
@@ -222,11 +205,11 @@ describe('what outlived a killed worker', () => {
         .run('bash', { command: `setsid ${sleep} & wait` }, { idempotencyKey, signal: controller.signal })
         .catch(() => {});
     const running = [start(mine, `${fixture.key}/3.1.0`), start(other, `${fixture.key}/31.1.0`)];
-    await until(() => isAlive(mine) && isAlive(other));
+    await until(() => isCommandAlive(mine) && isCommandAlive(other));
     expect(await killMarkedProcesses(`${fixture.key}/3`)).toBeGreaterThanOrEqual(1);
-    expect([isAlive(mine), isAlive(other)]).toEqual([false, true]);
+    expect([isCommandAlive(mine), isCommandAlive(other)]).toEqual([false, true]);
     controller.abort();
     await Promise.all(running);
-    expect(isAlive(other)).toBe(false);
+    expect(isCommandAlive(other)).toBe(false);
   });
 });

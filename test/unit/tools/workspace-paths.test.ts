@@ -195,14 +195,15 @@ describe('a path that is swapped between the check and the use', () => {
 
   /** Swaps the folder for a link to the outside and back, as fast as a shell can, while `use` runs. */
   async function whileSwapping(use: () => Promise<void>): Promise<void> {
-    const swap = 'while :; do mv folder moved; ln -s ../outside folder; rm folder; mv moved folder; done';
+    const swap = 'trap exit TERM; while :; do mv folder moved; ln -s ../outside folder; rm folder; mv moved folder; done';
     await mkdir(fixture.path('folder'));
     await writeFile(fixture.path('folder', 'secret.txt'), 'mine\n');
     const swapper = spawn('bash', ['-c', swap], { cwd: fixture.workspace, stdio: 'ignore' });
     try {
       await use();
     } finally {
-      swapper.kill('SIGKILL');
+      // Ends with the program that it runs: none writes any more then.
+      swapper.kill('SIGTERM');
       await once(swapper, 'exit');
     }
   }

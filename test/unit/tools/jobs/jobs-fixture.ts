@@ -1,12 +1,11 @@
 /** Background jobs over real processes and files in a temp folder, for one session whose calls are numbered. */
-import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
 import { sessionUidSchema, type SessionUid } from '../../../../src/contract/ids.js';
-import { identifyProcess, isRunning } from '../../../../src/runtime/home/process-identity.js';
+import { currentProcess, isRunning } from '../../../../src/runtime/home/process-identity.js';
 import {
   type BackgroundJobs,
   type BackgroundJobsDeps,
@@ -23,7 +22,7 @@ export function openJobs(folder: string, changes: Partial<BackgroundJobsDeps> = 
     folder,
     execution: createLocalExecutionProvider(),
     clock: Date.now,
-    owner: identifyProcess(process.pid)!,
+    owner: currentProcess(),
     isRunning,
     endMarked: killMarkedProcesses,
     logger: pino({ enabled: false }),
@@ -107,13 +106,4 @@ export const waitFor = (name: string) => `until [ -e ${name} ]; do sleep 0.01; d
 /** All that a read shows, with the place where something is left out. */
 export function shown({ head, omittedBytes, tail }: JobOutput): string {
   return omittedBytes === 0 ? head + tail : `${head}<${String(omittedBytes)}>${tail}`;
-}
-
-/** Whether a process is there and no zombie. */
-export function isAlive(pid: number): boolean {
-  try {
-    return !/\) [ZX]/.test(readFileSync(`/proc/${String(pid)}/stat`, 'utf8'));
-  } catch {
-    return false; // There is none.
-  }
 }

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createJobsFixture, isAlive, type JobsFixture, waitFor } from './jobs-fixture.js';
+import { isAlive } from '../../../support/processes.js';
+import { createJobsFixture, type JobsFixture, waitFor } from './jobs-fixture.js';
 
 const OWNER = fileURLToPath(new URL('./own-jobs.ts', import.meta.url));
 /** What a stopped process of the job would be: in a session of its own, without a parent. */

@@ -7,15 +7,14 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLocalExecutionProvider } from '../../../../src/tools/local/local-execution-provider.js';
 import { commandMarkers, killMarkedProcesses } from '../../../../src/tools/local/process-tree.js';
 import { bubblewrapVersion } from '../../../../src/tools/sandbox/bubblewrap.js';
+import { isCommandAlive, uniqueSleep } from '../../../support/processes.js';
 import { textOf, until } from '../tool-fixture.js';
 import {
   CONFINED,
   createSandboxFixture,
   DETECTED,
-  isAlive,
   type SandboxFixture,
   sandboxIt,
-  uniqueSleep,
 } from './sandbox-fixture.js';
 
 let fixture: SandboxFixture;
@@ -104,14 +103,14 @@ describe('the result of a confined command', () => {
     expect(await fixture.bash(`${first} & (setsid ${second} &); echo done`)).toBe(
       'done\n[2 processes left running and ended]\n[exit code: 0]',
     );
-    await until(() => !isAlive(first) && !isAlive(second));
+    await until(() => !isCommandAlive(first) && !isCommandAlive(second));
   });
 
   sandboxIt('comes after a timeout, with the output so far and no process left', async () => {
     const sleep = uniqueSleep();
     const outcome = await fixture.run(`echo begun; ${sleep}`, { args: { timeout_ms: 300 } });
     expect(textOf(outcome)).toBe('begun\n[timed out after 300 ms]');
-    expect(isAlive(sleep)).toBe(false);
+    expect(isCommandAlive(sleep)).toBe(false);
   });
 
   sandboxIt('is an error where bubblewrap cannot set the sandbox up', async () => {
@@ -157,12 +156,12 @@ describe('the end of all that a confined command started', () => {
     const sleep = uniqueSleep();
     const controller = new AbortController();
     const running = fixture.run(command(sleep), { context: { signal: controller.signal } });
-    await until(() => isAlive(sleep));
+    await until(() => isCommandAlive(sleep));
     const abortedAt = performance.now();
     controller.abort(new Error('the turn was cancelled'));
     await expect(running).rejects.toThrow('the turn was cancelled');
     expect(performance.now() - abortedAt).toBeLessThan(2000);
-    expect(isAlive(sleep)).toBe(false);
+    expect(isCommandAlive(sleep)).toBe(false);
   });
 
   sandboxIt('leaves the command time to tidy up', async () => {
@@ -179,10 +178,10 @@ describe('the end of all that a confined command started', () => {
   sandboxIt('can be brought about by its marker', async () => {
     const [sleep, idempotencyKey] = [uniqueSleep(), `marked-${String(process.pid)}/1.1.0`];
     const running = fixture.run(`(setsid ${sleep} &); sleep 100`, { context: { idempotencyKey } });
-    await until(() => isAlive(sleep));
+    await until(() => isCommandAlive(sleep));
     expect(commandMarkers()).toContain(idempotencyKey);
     await killMarkedProcesses(idempotencyKey);
-    expect(isAlive(sleep)).toBe(false);
+    expect(isCommandAlive(sleep)).toBe(false);
     expect(textOf(await running)).toMatch(/^\[killed by signal SIG(TERM|KILL)\]$/);
   });
 
@@ -200,9 +199,9 @@ describe('the end of all that a confined command started', () => {
       ],
       { stdio: ['ignore', 'inherit', 'inherit'] },
     );
-    await until(() => isAlive(sleep));
+    await until(() => isCommandAlive(sleep));
     worker.kill('SIGKILL');
     await once(worker, 'exit');
-    await until(() => !isAlive(sleep));
+    await until(() => !isCommandAlive(sleep));
   });
 });

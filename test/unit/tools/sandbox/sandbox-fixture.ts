@@ -2,7 +2,6 @@
  * A home with a session's workspace in it, and a folder beside it, in a place that the sandbox shows; and `bash` over the
  * real sandbox. Where none works, `sandboxIt` leaves its tests out, and `detect-sandbox.test.ts` says so.
  */
-import { readdirSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'vitest';
@@ -72,21 +71,3 @@ export async function createSandboxFixture() {
 }
 
 export type SandboxFixture = Awaited<ReturnType<typeof createSandboxFixture>>;
-
-let sleeps = 0;
-/** A command line that no other test has. */
-export const uniqueSleep = () => `sleep 4${String(process.pid)}${String((sleeps += 1))}`;
-
-/** Whether a process with this command line is alive. */
-export function isAlive(commandLine: string): boolean {
-  return readdirSync('/proc').some((pid) => {
-    if (!/^\d+$/.test(pid)) return false;
-    try {
-      const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
-      const state = /\) (.)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1];
-      return words === commandLine && state !== 'Z';
-    } catch {
-      return false; // It ended meanwhile.
-    }
-  });
-}
