@@ -32,6 +32,7 @@ import { attemptsEnded } from './attempts-ended.js';
 import { endTurn, openStep, openTurn, settleStep } from './end-turn.js';
 import { withHookAnswers } from './hook-answers.js';
 import { prepareStep } from './prepare-step.js';
+import { workedMs } from './read-time-left.js';
 import { StepHooks } from './step-hooks.js';
 import { callLimits, spendingLimitReached } from './turn-settings.js';
 
@@ -133,7 +134,7 @@ function stopReason(
       return {
         kind: 'limit',
         which: 'time',
-        value: workedMs(turn, transaction.at),
+        value: workedMs(turn, Date.parse(transaction.at)),
       };
     case 'superseded':
       return failedReason(turn, 'AttemptSuperseded');
@@ -142,12 +143,6 @@ function stopReason(
       return (spent ? spendingLimitReached(transaction.state, deps) : null) ?? failedReason(turn, stop.code);
     }
   }
-}
-
-/** How long the turn has gone on, without the time that it waited for people. */
-function workedMs({ startedAt, waitingSince, waitedMs }: OpenTurn, at: string): number {
-  const end = Date.parse(waitingSince ?? at);
-  return Math.max(0, end - Date.parse(startedAt) - waitedMs);
 }
 
 function failedReason(turn: OpenTurn, code: string): TurnEndReason {

@@ -5,6 +5,7 @@ import type { ActivityDeps } from './activity-deps.js';
 import { unexpectedFailure } from './activity-scope.js';
 import { createAdvance } from './advance.js';
 import { createCallModel } from './call-model.js';
+import { createReadTimeLeft } from './read-time-left.js';
 import { createRunTool } from './run-tool.js';
 
 export function createActivities(deps: ActivityDeps): TurnActivities {
@@ -20,6 +21,7 @@ export function createActivities(deps: ActivityDeps): TurnActivities {
         throw error;
       }
     }),
+    readTimeLeft: guarded(deps, createReadTimeLeft(deps)),
     callModel: guarded(deps, createCallModel(deps, runTool)),
     runTool: guarded(deps, async (call) => {
       return (await runTool(call)) === 'waiting' ? 'waiting' : 'settled';

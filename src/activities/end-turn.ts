@@ -38,7 +38,12 @@ export async function endTurn(
 ): Promise<AdvanceOutcome> {
   if (openTurn(transaction).step !== null) {
     await settleModelCall(deps, transaction, reason);
-    await settleStep(deps, transaction, (call) => abandonedResult(call, isAbort(reason)));
+    const { turn: open, step } = openStep(transaction);
+    const running = await transaction.runningAttempts(open.number, step.number);
+    await settleStep(deps, transaction, (call) => {
+      const started = call.startedAttempts.length > 0 || running.some((ref) => ref.call === call.index);
+      return abandonedResult(call, isAbort(reason), started);
+    });
   }
   const turn = openTurn(transaction);
   await transaction.append([

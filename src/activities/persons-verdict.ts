@@ -19,7 +19,10 @@ export function answerOf(ask: CallAsk): AnsweredAsk | null {
     if (outcome === 'answered') return { verdict: { kind: 'allowed' }, answers: answers ?? [] };
     return outcome === 'expired'
       ? refused('APPROVAL_EXPIRED', 'Nobody answered in time. Go on without an answer, or ask again.')
-      : refused('APPROVAL_UNAVAILABLE', 'Nobody is there who could answer the questions. Go on without an answer.');
+      : refused(
+          'APPROVAL_UNAVAILABLE',
+          'Nobody is there who could answer the questions. Go on without an answer.',
+        );
   }
   if (ask.decision === null) return null;
   const { outcome, by, note, arguments: edited } = ask.decision;

@@ -89,28 +89,58 @@ async function begin(deps: ActivityDeps, ref: CallRef): Promise<Beginning> {
     if (grant.kind === 'superseded') return undefined;
     if (grant.kind === 'stale') throw activityFailures.stale();
     const attempt = { turn: ref.turn, step: ref.step, call: ref.index, attempt: grant.attempt };
-    const effect = deps.registry.get(call.name)?.effect ?? 'read';
-    if (effect === 'effect' && call.startedAttempts.length > 0) {
+    if (call.startedAttempts.length > 0 && mayHaveEffect(deps, call)) {
       return { kind: 'outcome-unknown', ref: attempt };
     }
     await announceCalls(deps, transaction, ref);
-    const recorded = deps.pipeline.asksHooks ? await transaction.preExecuted(ref.turn, ref.step) : null;
+    const readBlob: LogTransaction['readBlob'] = (sha256) => transaction.readBlob(sha256);
+    const preExecuted = await preExecutedWord(deps, transaction, ref);
     const observed = staged.flatMap(({ meta }) => observedIn(meta));
     return {
       kind: 'attempt',
       ref: attempt,
       call,
-      arguments: await rawArguments(call, (sha256) => transaction.readBlob(sha256)),
+      arguments: await plannedArguments(call, { preExecuted, readBlob }),
       state: transaction.state,
       repeated: grant.attempt > 1,
       observed: new Map(observed),
       answered,
-      preExecuted: recorded?.[ref.index] ?? null,
+      preExecuted,
     };
   };
   const beginning = await deps.store.transact(ref.uid, beginOnce, RELAXED);
   if (beginning === undefined) throw activityFailures.superseded();
   return beginning;
+}
+
+/** A tool that is gone from the configuration may have done anything; a receipt without effects is only an idempotent one. */
+function mayHaveEffect(deps: ActivityDeps, { name }: CallState): boolean {
+  return (deps.registry.get(name)?.effect ?? 'effect') === 'effect';
+}
+
+/**
+ * What the pre-execute hooks said when the step was planned. A call that a person was asked about is not shown to hooks
+ * that came later: it is what the person saw that runs.
+ */
+async function preExecutedWord(
+  deps: ActivityDeps,
+  transaction: LogTransaction,
+  { turn, step, index }: CallRef,
+): Promise<PreExecuted | null> {
+  const wasAsked = openStep(transaction).step.calls[index]?.ask != null;
+  if (!wasAsked && !deps.pipeline.asksHooks) return null;
+  const recorded = (await transaction.preExecuted(turn, step))?.[index] ?? null;
+  return recorded ?? (wasAsked ? { decision: { kind: 'allow', reason: '' } } : null);
+}
+
+/** What runs unless a person changed it: what was asked about, else what the hooks made of the model's arguments. */
+async function plannedArguments(
+  call: CallState,
+  { preExecuted, readBlob }: { preExecuted: PreExecuted | null; readBlob: LogTransaction['readBlob'] },
+): Promise<string> {
+  if (call.ask?.kind === 'approval')
+    return rawArguments({ ...call, arguments: call.ask.arguments }, readBlob);
+  return effectiveArguments(await rawArguments(call, readBlob), preExecuted);
 }
 
 /**
@@ -161,7 +191,7 @@ async function runAttempt(deps: ActivityDeps, running: Running, limitMs?: number
   const frames = new FrameWriter(deps.store, ref.uid, beginning.ref, (error) => {
     if (isFenced(error)) scope.stop('given-up');
   });
-  const { call, arguments: raw, state, observed, answered, preExecuted } = beginning;
+  const { call, arguments: planned, state, observed, answered, preExecuted } = beginning;
   const context = toolContext(deps, {
     ref,
     callId: call.callId,
@@ -182,7 +212,7 @@ async function runAttempt(deps: ActivityDeps, running: Running, limitMs?: number
       call: {
         callId: call.callId,
         name: call.name,
-        arguments: effectiveArguments(raw, preExecuted, answered),
+        arguments: effectiveArguments(planned, answered),
       },
       selection: offeredTools(state),
       policy: settings.policy,
@@ -228,7 +258,7 @@ async function stoppedOutcome(
   const cancelled = scope.stopped === 'cancelled' && !tooSlow;
   await deps.store.transact(ref.uid, async (transaction) => {
     const call = transaction.state.openTurn?.step?.calls[ref.index] ?? beginning.call;
-    if (cancelled) await stage(transaction, beginning.ref, abandonedResult(call, true));
+    if (cancelled) await stage(transaction, beginning.ref, abandonedResult(call, true, true));
     else await transaction.closeAttempt(beginning.ref);
   });
   if (cancelled) return 'staged';

@@ -54,9 +54,7 @@ export function settingsInForce(
     permission,
     policy: { mode: permission, rules: profile.rules, grants: state.grants, sandboxed },
     sandbox:
-      sandboxed && permission !== 'full-access'
-        ? { writable: permission === 'workspace-write' }
-        : null,
+      sandboxed && permission !== 'full-access' ? { writable: permission === 'workspace-write' } : null,
     limits: turnLimits(profile.limits, settings.limits),
     sessionLimits: profile.sessionLimits,
   };

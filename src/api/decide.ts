@@ -95,8 +95,8 @@ async function settle(
     if (settlement.kind !== 'stands') {
       return { kind: 'failed', place, approvalId, error: refusal('approval', settlement) };
     }
-    // Also where it stood before: the nudge may have been lost.
-    nudge.decision(uid, record.turn, { kind: 'approval', approvalId });
+    // One that stood before was told then, or the sweeper tells it: a workflow takes only so many signals.
+    if (record.closedSeq === null) nudge.decision(uid, record.turn, { kind: 'approval', approvalId });
     return { kind: 'stands', place, approvalId, record: { ...record, closedSeq: settlement.event.seq } };
   });
 }
@@ -180,7 +180,7 @@ export async function answer(
     answerQuestion(transaction, { questionId, answers, by }),
   );
   if (settlement.kind !== 'stands') throw refusal('question', settlement);
-  nudge.decision(record.uid, record.turn, { kind: 'question', questionId });
+  if (record.closedSeq === null) nudge.decision(record.uid, record.turn, { kind: 'question', questionId });
   return { ...record, closedSeq: settlement.event.seq };
 }
 

@@ -9,7 +9,7 @@ export const EXIT = {
   blocked: 3,
   /** The model's token limit, a limit of the turn, or `--timeout`. */
   limit: 4,
-  /** A call needed an approval and nobody could give it. */
+  /** A call needed an approval or an answer, and nobody could give it. */
   approvalUnavailable: 5,
   interrupted: 130,
 } as const;
@@ -18,7 +18,8 @@ export const EXIT = {
 export interface RunCircumstances {
   readonly wasInterrupted: boolean;
   readonly wasTimedOut: boolean;
-  readonly lackedApproval: boolean;
+  /** Whether a call needed somebody who could answer, and nobody was there. */
+  readonly lackedPerson: boolean;
 }
 
 /** The exit code of a turn that has ended. */
@@ -26,7 +27,7 @@ export function exitCodeOf(reason: TurnEndReason, circumstances: RunCircumstance
   if (circumstances.wasInterrupted) return EXIT.interrupted;
   switch (reason.kind) {
     case 'completed':
-      return circumstances.lackedApproval ? EXIT.approvalUnavailable : EXIT.completed;
+      return circumstances.lackedPerson ? EXIT.approvalUnavailable : EXIT.completed;
     case 'blocked':
       return EXIT.blocked;
     case 'max-tokens':

@@ -5,15 +5,10 @@ import { sessionStatusSchema } from '../contract/http.js';
 import { permissionModeSchema } from '../contract/session.js';
 import type { ConfigurationFlags } from '../runtime/configuration/settings.js';
 import { VERSION } from '../runtime/version.js';
+import type { ListAsksOptions } from './ask-list.js';
 import { explain, UsageError } from './cli-error.js';
 import type { CliIo } from './cli-io.js';
-import {
-  decideApprovals,
-  listApprovals,
-  showApproval,
-  type DecideOptions,
-  type ListAsksOptions,
-} from './commands/approvals.js';
+import { decideApprovals, listApprovals, showApproval, type DecideOptions } from './commands/approvals.js';
 import { showConfiguration } from './commands/config.js';
 import { examine } from './commands/doctor.js';
 import { exportSession, type ExportOptions } from './commands/export.js';

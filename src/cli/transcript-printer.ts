@@ -23,6 +23,7 @@ export interface PrinterOutputs {
 
 const PREVIEW_CHARACTERS = 200;
 const OUTPUT_INDENT = '    ';
+const TODO_MARKS = { pending: ' ', in_progress: '>', completed: 'x' } as const;
 
 export class TranscriptPrinter {
   /** The text of the running attempt that has been printed. */
@@ -86,11 +87,13 @@ export class TranscriptPrinter {
         );
         return;
       case 'tool/call':
-        await this.#note(`  ${event.data.name} ${shortened(rawText(event.data.arguments))}`);
+        await this.#note(
+          `  ${event.data.name} ${inOneLine(rawText(event.data.arguments), PREVIEW_CHARACTERS)}`,
+        );
         return;
       case 'tool/result':
         await this.#note(
-          `    ${event.data.error?.code ?? (event.data.isError ? 'error' : 'ok')}: ${shortened(textOf(event.data.content))}`,
+          `    ${event.data.error?.code ?? (event.data.isError ? 'error' : 'ok')}: ${inOneLine(textOf(event.data.content), PREVIEW_CHARACTERS)}`,
         );
         return;
       case 'approval/asked': {
@@ -110,6 +113,10 @@ export class TranscriptPrinter {
       case 'approval/decided':
       case 'question/answered':
         await this.#note(`    ${closingText(event)}`);
+        return;
+      case 'todo/write':
+        for (const { content, status } of event.data.todos)
+          await this.#note(`    [${TODO_MARKS[status]}] ${inOneLine(content, PREVIEW_CHARACTERS)}`);
         return;
       case 'turn/end': {
         const ending = endingOf(event.data.reason);
@@ -159,9 +166,4 @@ function textOf(content: readonly (AssistantBlock | InputBlock)[]): string {
 
 function rawText(value: string | { readonly head: string }): string {
   return typeof value === 'string' ? value : value.head;
-}
-
-function shortened(text: string): string {
-  const line = text.replace(/\s+/g, ' ').trim();
-  return line.length > PREVIEW_CHARACTERS ? `${line.slice(0, PREVIEW_CHARACTERS)}…` : line;
 }

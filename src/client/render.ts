@@ -6,48 +6,19 @@
  */
 import type { Frame } from '../contract/chunks.js';
 import type { AssistantBlock, InputBlock } from '../contract/content.js';
-import type { EventOf, SessionEvent } from '../contract/events.js';
+import type { EventOf, SessionEvent, Todo } from '../contract/events.js';
 import type { TurnEndReason } from '../contract/turn-end.js';
 import type { FollowItem } from './follow.js';
 import { askedEntry, type ApprovalEntry, type QuestionEntry } from './shown-asks.js';
-
-export interface ShownBlock {
-  readonly type: 'text' | 'reasoning' | 'tool-call';
-  /** Of a call: the raw arguments. Of a text that was moved to the blob store: its beginning. */
-  readonly text: string;
-  /** Of a call. */
-  readonly name?: string | undefined;
-}
-
-interface StepPlace {
-  readonly turn: number;
-  readonly step: number;
-}
-
-export interface AssistantEntry extends StepPlace {
-  readonly kind: 'assistant';
-  readonly attempt: number;
-  readonly blocks: readonly ShownBlock[];
-  readonly state: 'streaming' | 'settled';
-  /** True for what was visible when the turn was cancelled. */
-  readonly interrupted: boolean;
-  /** How many chunks of the attempt are in it. */
-  readonly chunks: number;
-}
-
-export interface CallEntry extends StepPlace {
-  readonly kind: 'call';
-  readonly index: number;
-  readonly callId: string;
-  readonly name: string;
-  readonly arguments: string;
-  readonly state: 'running' | 'done';
-  /** What it writes while it runs; withdrawn where the call is tried again, and replaced by its result. */
-  readonly output: string;
-  readonly attempt: number;
-  readonly chunks: number;
-  readonly result?: { readonly text: string; readonly isError: boolean; readonly code?: string };
-}
+import {
+  type AssistantEntry,
+  type CallEntry,
+  type ShownBlock,
+  startedEntry,
+  type StepPlace,
+  withChunks,
+  withOutput,
+} from './shown-frames.js';
 
 export type TranscriptEntry =
   | { readonly kind: 'user'; readonly seq: number; readonly text: string }
@@ -60,9 +31,11 @@ export type TranscriptEntry =
 
 export interface Transcript {
   readonly entries: readonly TranscriptEntry[];
+  /** The session's list of things to do, as it is now. */
+  readonly todos: readonly Todo[];
 }
 
-const EMPTY: Transcript = Object.freeze({ entries: [] });
+const EMPTY: Transcript = Object.freeze({ entries: [], todos: [] });
 
 /** The transcript of a session of which nothing is known yet. */
 export function createTranscript(): Transcript {
@@ -137,6 +110,8 @@ function foldEvent(transcript: Transcript, event: SessionEvent): Transcript {
         ...entry,
         answer: event.data,
       }));
+    case 'todo/write':
+      return { ...transcript, todos: event.data.todos };
     case 'turn/end':
       return add(transcript, { kind: 'end', turn: event.turn ?? 0, reason: event.data.reason });
     default:
@@ -152,56 +127,8 @@ function foldFrame(transcript: Transcript, frame: Frame): Transcript {
     (entry): entry is AssistantEntry => entry.kind === 'assistant' && isAt(entry, frame),
   );
   if (shown !== undefined && (shown.state === 'settled' || shown.attempt > frame.attempt)) return transcript;
-  const before: AssistantEntry =
-    shown?.attempt === frame.attempt
-      ? shown
-      : {
-          kind: 'assistant',
-          turn: frame.turn,
-          step: frame.step,
-          attempt: frame.attempt,
-          blocks: [],
-          state: 'streaming',
-          interrupted: false,
-          chunks: 0,
-        };
+  const before = shown?.attempt === frame.attempt ? shown : startedEntry(frame);
   return put(transcript, withChunks(before, frame), (entry) => entry === shown);
-}
-
-/** The chunks of a frame that are not in it yet: the same frame twice changes nothing. */
-function newChunks({ index, chunks }: Frame, known: number): Frame['chunks'] {
-  return chunks.slice(Math.max(0, known - index));
-}
-
-function withChunks(entry: AssistantEntry, frame: Frame): AssistantEntry {
-  const blocks = [...entry.blocks];
-  const extend = (index: number, type: ShownBlock['type'], text: string, name?: string) => {
-    const block = blocks[index] ?? { type, text: '' };
-    blocks[index] = { ...block, text: block.text + text, name: name ?? block.name };
-  };
-  for (const chunk of newChunks(frame, entry.chunks)) {
-    if (chunk.type === 'block-start') blocks[chunk.index] = { type: chunk.block, text: '' };
-    if (chunk.type === 'text-delta') extend(chunk.index, 'text', chunk.text);
-    if (chunk.type === 'reasoning-delta') extend(chunk.index, 'reasoning', chunk.text);
-    if (chunk.type === 'tool-call-delta') {
-      extend(chunk.index, 'tool-call', chunk.argumentsDelta, chunk.name);
-    }
-  }
-  return { ...entry, blocks, chunks: Math.max(entry.chunks, frame.index + frame.chunks.length) };
-}
-
-function withOutput(call: CallEntry, frame: Frame): CallEntry {
-  if (call.state === 'done' || frame.attempt < call.attempt) return call;
-  const before = frame.attempt === call.attempt ? call : { ...call, output: '', chunks: 0 };
-  const text = newChunks(frame, before.chunks)
-    .map((chunk) => (chunk.type === 'tool-output' ? chunk.text : ''))
-    .join('');
-  return {
-    ...before,
-    attempt: frame.attempt,
-    output: before.output + text,
-    chunks: Math.max(before.chunks, frame.index + frame.chunks.length),
-  };
 }
 
 function settledEntry(event: EventOf<'assistant/message'>): AssistantEntry {
@@ -269,12 +196,12 @@ function isQuestion(questionId: string) {
     entry.kind === 'question' && entry.questionId === questionId;
 }
 
-function add({ entries }: Transcript, entry: TranscriptEntry): Transcript {
-  return { entries: [...entries, entry] };
+function add(transcript: Transcript, entry: TranscriptEntry): Transcript {
+  return { ...transcript, entries: [...transcript.entries, entry] };
 }
 
-function without({ entries }: Transcript, gone: (entry: TranscriptEntry) => boolean): Transcript {
-  return { entries: entries.filter((entry) => !gone(entry)) };
+function without(transcript: Transcript, gone: (entry: TranscriptEntry) => boolean): Transcript {
+  return { ...transcript, entries: transcript.entries.filter((entry) => !gone(entry)) };
 }
 
 /** Puts the entry in the place of the one that it follows from, else at the end. */
@@ -284,7 +211,7 @@ function put(
   replaces: (entry: TranscriptEntry) => boolean,
 ): Transcript {
   const at = transcript.entries.findLastIndex(replaces);
-  return at === -1 ? add(transcript, entry) : { entries: transcript.entries.with(at, entry) };
+  return at === -1 ? add(transcript, entry) : { ...transcript, entries: transcript.entries.with(at, entry) };
 }
 
 function change<E extends TranscriptEntry>(
@@ -295,5 +222,5 @@ function change<E extends TranscriptEntry>(
   const at = transcript.entries.findLastIndex(matches);
   const entry = transcript.entries[at];
   if (entry === undefined || !matches(entry)) return transcript;
-  return { entries: transcript.entries.with(at, update(entry)) };
+  return { ...transcript, entries: transcript.entries.with(at, update(entry)) };
 }

@@ -75,6 +75,11 @@ export interface AdvanceInput extends TurnRef {
   readonly stop?: TurnStop;
 }
 
+/** Asks what is left of the turn's time. */
+export interface TimeLeftInput extends TurnRef {
+  readonly limitMs: number;
+}
+
 /** Where the turn goes on: a step whose model call is due, or nowhere. `superseded`: another run owns the turn. */
 export type AdvanceOutcome =
   | { readonly kind: 'step'; readonly step: number }
@@ -111,6 +116,8 @@ export type CallModelOutcome =
 /** The activities of the turn, as the workflow sees them: one object in, one object out. */
 export interface TurnActivities {
   readonly advance: (input: AdvanceInput) => Promise<AdvanceOutcome>;
+  /** Milliseconds by the log, whose clock stands still while anything that the turn asked is open; at least 0. */
+  readonly readTimeLeft: (input: TimeLeftInput) => Promise<number>;
   readonly callModel: (input: StepRef) => Promise<CallModelOutcome>;
   /** Stages the call's result, unless a person has yet to answer. */
   readonly runTool: (input: CallRef) => Promise<RunToolOutcome>;

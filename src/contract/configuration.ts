@@ -9,6 +9,7 @@ import { permissionModeSchema, sessionLimitsSchema, turnLimitsSchema } from './s
 
 const ordinal = z.number().int().positive();
 const milliseconds = z.number().int().positive();
+const TEN_YEARS_MS = 315_576_000_000;
 const port = z.number().int().min(0).max(65_535);
 const price = z.number().nonnegative();
 
@@ -82,7 +83,7 @@ export const profileEntrySchema = z.strictObject({
   limits: turnLimitsSchema.partial().optional(),
   sessionLimits: sessionLimitsSchema.partial().optional(),
   /** How long an approval or a question waits; null waits for ever. */
-  approvalExpiresMs: milliseconds.nullable().optional(),
+  approvalExpiresMs: milliseconds.max(TEN_YEARS_MS).nullable().optional(),
   maxParallelToolCalls: ordinal.optional(),
   /** `auto`: commands run in a sandbox where one works on the host; `off`: never, so that they ask. */
   sandbox: z.enum(['auto', 'off']).optional(),

@@ -243,10 +243,16 @@ export function unfinishedResult(code: ToolResultCode, text: string): CallResult
   };
 }
 
-/** The result of a call that was running or waiting when its turn ended. */
-export function abandonedResult(call: CallState, aborted: boolean): CallResult {
-  // One that waits may be announced already, for the sake of a later one that runs beside it.
-  const started = call.callSeq !== null && (call.ask === null || !isOpen(call.ask));
+/**
+ * The result of a call that was running or waiting when its turn ended.
+ *
+ * @param started whether it ran. Default: what its announcement says, which may be there for a later call's sake.
+ */
+export function abandonedResult(
+  call: CallState,
+  aborted: boolean,
+  started = call.callSeq !== null && (call.ask === null || !isOpen(call.ask)),
+): CallResult {
   if (aborted) {
     return started
       ? unfinishedResult(
@@ -267,7 +273,7 @@ export function abandonedResult(call: CallState, aborted: boolean): CallResult {
 export function unknownOutcome(): CallResult {
   return unfinishedResult(
     'TOOL_OUTCOME_UNKNOWN',
-    'The call had started when its worker was lost, so it is not known whether it took effect. ' +
+    'TOOL_OUTCOME_UNKNOWN: the call had started when its worker was lost, so it is not known whether it took effect. ' +
       'It was not run again. Check what it did before you repeat it.',
   );
 }

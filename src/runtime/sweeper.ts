@@ -33,6 +33,7 @@ export interface Sweeper {
 
 interface Nudged {
   readonly updatedAt: string;
+  readonly told: boolean;
   readonly pauseMs: number;
   readonly nextAt: number;
 }
@@ -42,15 +43,21 @@ export function startSweeper({ store, engine, clock, logger, isEngineUp }: Sweep
   let nudged = new Map<string, Nudged>();
   let running: Promise<void> | undefined;
 
-  const nudge = async ({ uid, turn, cancelRequested }: OpenTurnRecord): Promise<boolean> => {
+  /** A workflow takes only so many signals, so what a quiet log has told already is not told again. */
+  const tellDecisions = async ({ uid, turn }: OpenTurnRecord): Promise<void> => {
+    const { openTurn } = await store.readState(uid);
+    const calls = openTurn?.number === turn ? (openTurn.step?.calls ?? []) : [];
+    for (const { ask, resultSeq } of calls) {
+      if (ask !== null && resultSeq === null && !isOpen(ask)) await engine.tellDecision(uid, turn, ask);
+    }
+  };
+
+  const nudge = async (record: OpenTurnRecord, isTold: boolean): Promise<boolean> => {
+    const { uid, turn, cancelRequested } = record;
     try {
       await engine.startTurn(uid, turn);
       if (cancelRequested) await engine.cancelTurn(uid, turn);
-      const { openTurn } = await store.readState(uid);
-      const calls = openTurn?.number === turn ? (openTurn.step?.calls ?? []) : [];
-      for (const { ask, resultSeq } of calls) {
-        if (ask !== null && resultSeq === null && !isOpen(ask)) await engine.tellDecision(uid, turn, ask);
-      }
+      if (!isTold) await tellDecisions(record);
       return true;
     } catch (error) {
       logger.warn(
@@ -74,14 +81,16 @@ export function startSweeper({ store, engine, clock, logger, isEngineUp }: Sweep
         next.set(key, same);
         continue;
       }
-      const told = await nudge(record);
+      const told = await nudge(record, same?.told === true);
       const pauseMs = told ? Math.min(MAX_PAUSE_MS, (same?.pauseMs ?? INTERVAL_MS / 2) * 2) : INTERVAL_MS / 2;
-      next.set(key, { updatedAt: record.updatedAt, pauseMs, nextAt: now + pauseMs });
+      next.set(key, { updatedAt: record.updatedAt, told, pauseMs, nextAt: now + pauseMs });
     }
     nudged = next;
   };
 
   const sweep = (all: boolean): Promise<void> => {
+    // One that is to look at every turn comes after one that runs, which may have passed some over.
+    if (running !== undefined && all) return running.then(() => sweep(true));
     running ??= sweepOnce(all)
       .catch((error: unknown) => {
         logger.warn({ err: error }, 'the sweep failed; it is tried again');

@@ -25,9 +25,15 @@ export interface TurnWorkers {
 /** Running activities have this long to hand over on a graceful stop. */
 const SHUTDOWN_FORCE_MS = 4000;
 
+/**
+ * A machine that stands still for 5 s in the middle of workflow code ends the whole process otherwise. The option is not
+ * among the public ones, but taken; workflow code is our own and ends.
+ */
+const NO_ISOLATE_TIMEOUT: object = { isolateExecutionTimeout: '1 day' };
+
 export async function startTurnWorkers(options: TurnWorkersOptions): Promise<TurnWorkers> {
   const { connection, namespace, hostId, activities } = options;
-  const { advance, callModel, runTool } = activities;
+  const { advance, readTimeLeft, callModel, runTool } = activities;
   const common = {
     connection,
     namespace,
@@ -42,7 +48,8 @@ export async function startTurnWorkers(options: TurnWorkersOptions): Promise<Tur
     ...common,
     taskQueue: options.taskQueue ?? TURN_TASK_QUEUE,
     workflowBundle: { codePath: workflowBundlePath() },
-    activities: { advance, callModel },
+    activities: { advance, readTimeLeft, callModel },
+    ...NO_ISOLATE_TIMEOUT,
     // The sticky queue of a dead worker is left after this time; the default is 10 s.
     stickyQueueScheduleToStartTimeout: 1000,
     maxConcurrentActivityTaskExecutions: 200,

@@ -3,7 +3,6 @@
  *
  * Owns the order of start and stop. What each part does is its own.
  */
-import { existsSync, realpathSync } from 'node:fs';
 import { arch } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@temporalio/client';
@@ -16,31 +15,22 @@ import { settingsInForce } from '../activities/turn-settings.js';
 import { LOOPBACK_HOSTS } from '../api/app-deps.js';
 import { createApp } from '../api/app.js';
 import type { TurnPolicy } from '../contract/agent-turn.js';
-import type { Configuration, Profile } from '../contract/configuration.js';
+import type { Configuration } from '../contract/configuration.js';
 import type { Readiness } from '../contract/http.js';
 import type { SessionUid } from '../contract/ids.js';
 import type { TurnEngine } from '../contract/turn-engine.js';
-import { createModelCatalog, type ModelCatalog } from '../model/model-catalog.js';
 import { assemblePrompt } from '../prompt/assemble-prompt.js';
 import type { SessionStore } from '../store/session-store.js';
 import { openSqliteStore, sqliteFiles } from '../store/sqlite/open.js';
-import { createBackgroundJobs } from '../tools/jobs/background-jobs.js';
-import { createLocalExecutionProvider } from '../tools/local/local-execution-provider.js';
-import { detectSandbox } from '../tools/sandbox/detect-sandbox.js';
-import { createSandboxExecutionProvider } from '../tools/sandbox/sandbox-execution-provider.js';
 import { killMarkedProcesses } from '../tools/local/process-tree.js';
 import { loadConfiguration } from './configuration/load-configuration.js';
-import {
-  checkProfilePrices,
-  checkProfileProviders,
-  resolveProfiles,
-} from './configuration/resolve-profiles.js';
 import type { ConfigurationFlags } from './configuration/settings.js';
 import { storeLocation } from './configuration/store-location.js';
-import { startEventObservers } from './extensions/event-observers.js';
+import { assembleConfigured, type ConfiguredParts } from './configured-parts.js';
 import { connectEngine, startEngine, type Engine } from './engine.js';
+import { protectedPathsOf, startExecution } from './execution-parts.js';
+import { startEventObservers } from './extensions/event-observers.js';
 import { acquireHomeLock } from './home/home-lock.js';
-import { currentProcess, isRunning } from './home/process-identity.js';
 import { prepareHome, type Home } from './home/prepare-home.js';
 import { endLeftoverCommands } from './leftover-commands.js';
 import { listen } from './http-server.js';
@@ -49,7 +39,6 @@ import { createTemporalTurnEngine } from './temporal-turn-engine.js';
 import { installTemporalRuntime } from './temporal-runtime.js';
 import { startTurnWorkers } from './turn-workers.js';
 import { Teardown } from './teardown.js';
-import { assembleTools, type ToolParts } from './tool-parts.js';
 import { VERSION } from './version.js';
 
 export interface TurnkeeperOptions {
@@ -86,15 +75,9 @@ export async function startTurnkeeper(options: TurnkeeperOptions = {}): Promise<
   const logger = options.logger ?? pino({ level: 'warn' }, pino.destination({ dest: 2, sync: true }));
   const loaded = loadConfiguration({ flags: options.flags ?? {}, env });
   const { configuration } = loaded;
-  const models = createModelCatalog(configuration.providers, env, {
-    ...(options.demoWordDelayMs === undefined ? {} : { demoWordDelayMs: options.demoWordDelayMs }),
-  });
-  const resolved = resolveProfiles(configuration, env);
-  checkProfileProviders(resolved, Object.keys(models.providers));
-  checkProfilePrices(resolved, models.list());
-  const profiles = new Map(Object.entries(resolved));
   const location = storeLocation(configuration);
-  const tools = await assembleTools(loaded, env, logger);
+  const { demoWordDelayMs } = options;
+  const configured = await assembleConfigured(loaded, { env, logger, demoWordDelayMs });
 
   const teardown = new Teardown(logger);
   try {
@@ -124,11 +107,9 @@ export async function startTurnkeeper(options: TurnkeeperOptions = {}): Promise<
       home,
       store,
       engine,
-      models,
-      profiles,
-      tools,
       logger,
       teardown,
+      ...configured,
     });
     lock.publishServer(running.url);
     return running;
@@ -138,7 +119,7 @@ export async function startTurnkeeper(options: TurnkeeperOptions = {}): Promise<
   }
 }
 
-interface ServiceParts {
+interface ServiceParts extends ConfiguredParts {
   readonly configuration: Configuration;
   readonly env: NodeJS.ProcessEnv;
   /** What no tool touches: the home, and what of the configuration and the log lies elsewhere. */
@@ -146,9 +127,6 @@ interface ServiceParts {
   readonly home: Home;
   readonly store: SessionStore;
   readonly engine: Engine;
-  readonly models: ModelCatalog;
-  readonly profiles: ReadonlyMap<string, Profile>;
-  readonly tools: ToolParts;
   readonly logger: Logger;
   readonly teardown: Teardown;
 }
@@ -159,29 +137,9 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
   const connection = await connectEngine(engine.address);
   teardown.add('engine connection', () => connection.close());
   const heartbeatMs = configuration.engine.heartbeatMs ?? (engine.embedded ? 3000 : 10_000);
-  const local = createLocalExecutionProvider();
-  const sandbox = await detectSandbox(env);
-  if (!sandbox.works) logger.info({ reason: sandbox.reason }, 'commands are not confined, and ask');
-  const execution = sandbox.works ? createSandboxExecutionProvider(local, sandbox) : local;
-  const jobs = createBackgroundJobs({
-    folder: join(home.folder, 'jobs'),
-    execution,
-    clock: Date.now,
-    owner: currentProcess(),
-    isRunning,
-    endMarked: killMarkedProcesses,
-    logger,
-  });
-  await jobs.sweep(async (uid) => (await store.findSessionByUid(uid)) !== undefined);
-  // Stopped after the workers, whose calls may still read them.
-  teardown.add('background jobs', () => jobs.stop());
+  // Before the workers, and so ended after them: their calls may still read background commands.
+  const { execution, jobsOf } = await startExecution({ home: home.folder, env, store, logger, teardown });
   teardown.add('event observers', startEventObservers(store, tools.eventObservers, logger));
-  store.watch(null, ({ kind, uid }) => {
-    if (kind !== 'deleted') return;
-    jobs.endSession(uid).catch((error: unknown) => {
-      logger.warn({ err: error, uid }, 'the commands of a deleted session are ended at the next start');
-    });
-  });
   const policyOf = async (uid: SessionUid): Promise<TurnPolicy> => {
     const { limits, profile } = settingsInForce(await store.readState(uid), { profiles, execution });
     return {
@@ -201,11 +159,7 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
     connection,
     namespace,
     hostId: home.hostId,
-    activities: activitiesOf(parts, turns, {
-      heartbeatMs,
-      execution,
-      jobsOf: (uid) => jobs.ofSession(uid),
-    }),
+    activities: activitiesOf(parts, turns, { heartbeatMs, execution, jobsOf }),
   });
   teardown.add('workers', () => workers.stop());
   const sweeper = startSweeper({
@@ -281,13 +235,6 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
       throw error;
     }),
   };
-}
-
-/** Real paths: the home with all in it, the kernel's, and the files that lie elsewhere. */
-function protectedPathsOf(home: string, files: readonly (string | undefined)[]): string[] {
-  const present = files.filter((file) => file !== undefined && existsSync(file));
-  const real = present.map((file) => realpathSync(String(file)));
-  return [...new Set([realpathSync(home), ...real, '/proc', '/sys', '/dev'])];
 }
 
 function activitiesOf(

@@ -45,6 +45,8 @@ export interface ListFilesRequest {
   readonly scope: PathScope;
   /** The folder to list. */
   readonly path: string;
+  /** Marks the process that looks, so that it is found again after its worker. */
+  readonly idempotencyKey: string;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   /** Called with paths relative to the folder, the newest file first. */
@@ -57,6 +59,8 @@ export interface SearchTextRequest {
   readonly path: string;
   /** A regular expression in ripgrep's syntax. */
   readonly pattern: string;
+  /** Marks the process that looks, so that it is found again after its worker. */
+  readonly idempotencyKey: string;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   /** Decides by a path (as in `onMatch`) whether its matches count. */

@@ -19,11 +19,7 @@ const CONTEXT_LINES = 3;
 /**
  * The diff as text, without file names, cut after `maxLines` lines. The replacements are in order and apart.
  */
-export function unifiedDiff(
-  text: string,
-  replacements: readonly Replacement[],
-  maxLines = Infinity,
-): string {
+export function unifiedDiff(text: string, replacements: readonly Replacement[], maxLines = Infinity): string {
   const lines = splitLines(text);
   const output: string[] = [];
   let shift = 0;

@@ -18,13 +18,14 @@ const LOST_ATTEMPT_RETRY = { initialInterval: 100, backoffCoefficient: 1 } as co
 
 export interface ActivityProxies {
   readonly advance: TurnActivities['advance'];
+  readonly readTimeLeft: TurnActivities['readTimeLeft'];
   readonly callModel: TurnActivities['callModel'];
   /** On the task slots of the host that has the workspace. */
   runToolOn(hostId: string): TurnActivities['runTool'];
 }
 
 export function createActivityProxies(policy: TurnPolicy): ActivityProxies {
-  const { advance } = proxyLocalActivities<Pick<TurnActivities, 'advance'>>({
+  const { advance, readTimeLeft } = proxyLocalActivities<Pick<TurnActivities, 'advance' | 'readTimeLeft'>>({
     startToCloseTimeout: BETWEEN_STEPS_MS + (policy.betweenStepsMs ?? 0),
     // The store is away: waiting is all there is to do, and it costs nothing.
     retry: { initialInterval: 100, backoffCoefficient: 2, maximumInterval: '5 s' },
@@ -40,6 +41,7 @@ export function createActivityProxies(policy: TurnPolicy): ActivityProxies {
   const onHosts = new Map<string, TurnActivities['runTool']>();
   return {
     advance,
+    readTimeLeft,
     callModel,
     runToolOn: (hostId) => {
       const known = onHosts.get(hostId);

@@ -39,8 +39,13 @@ export async function agentTurn(input: AgentTurnInput): Promise<void> {
   };
   let status: TurnStatus = { step: input.completedStep ?? 0, phase: 'advancing' };
   const steps = new CancellationScope();
-  const time = startWorkingTime(policy.wallTimeMs, input.usedMs ?? 0, () => {
-    steps.cancel();
+  const time = startWorkingTime({
+    limitMs: policy.wallTimeMs,
+    usedMs: input.usedMs ?? 0,
+    leftMs: (limitMs) => activities.readTimeLeft({ ...turn, limitMs }),
+    onOver: () => {
+      steps.cancel();
+    },
   });
   setHandler(getTurnStatusQuery, () => (time.isPaused ? { ...status, phase: 'waiting' } : status));
   const answers = listenForAnswers({

@@ -36,12 +36,20 @@ export async function runToolCalls(
       running -= 1;
     }
   };
+  // The clock of the turn stands still from the ask on, whichever call's place it is.
+  const answered = calls.map(({ asked }) => {
+    const wait = answers.wait(asked);
+    // A cancel is thrown where the wait is awaited.
+    wait.catch(() => undefined);
+    return wait;
+  });
   const runOnceAnswered = async (index: number, planned: PlannedCall): Promise<void> => {
+    await answered[index];
     for (;;) {
-      await answers.wait(planned.asked);
       await placeInPool();
       // Whoever gave the nudge, the log says whether there is an answer.
       if ((await run(index, planned)) === 'settled') return;
+      await answers.wait(planned.asked);
     }
   };
 
@@ -52,9 +60,11 @@ export async function runToolCalls(
     if (!waits) await placeInPool();
     const call = waits ? runOnceAnswered(index, planned) : run(index, planned);
     unsettled.add(call);
-    // The failure is thrown where the call is awaited; here it only leaves the set.
-    const leave = () => void unsettled.delete(call);
-    call.then(leave, leave);
+    call.then(
+      () => void unsettled.delete(call),
+      // It stays in the set, so that its failure is thrown where all are awaited.
+      () => undefined,
+    );
     if (planned.mode === 'exclusive') await call;
   }
   await Promise.all(unsettled);

@@ -13,13 +13,21 @@ export interface WorkingTime {
   clear(): void;
 }
 
-/** Calls `onOver` once the time is over. @param limitMs null for no limit. */
-export function startWorkingTime(
-  limitMs: number | null,
-  usedBeforeMs: number,
-  onOver: () => void,
-): WorkingTime {
-  let usedMs = usedBeforeMs;
+export interface WorkingTimeLimit {
+  /** Null for no limit. */
+  readonly limitMs: number | null;
+  readonly usedMs: number;
+  /**
+   * What is left by the log, in milliseconds, asked when the timer is over: the log knows of waits that began while
+   * nobody told the workflow.
+   */
+  leftMs(limitMs: number): Promise<number>;
+  onOver(): void;
+}
+
+/** Starts the clock. */
+export function startWorkingTime({ limitMs, onOver, ...limit }: WorkingTimeLimit): WorkingTime {
+  let usedMs = limit.usedMs;
   let since = Date.now();
   let pauses = 0;
   let isOver = false;
@@ -28,9 +36,14 @@ export function startWorkingTime(
     since = Date.now();
     if (limitMs === null) return;
     timer = new CancellationScope();
-    const leftMs = Math.max(1, limitMs - usedMs);
     timer
-      .run(() => sleep(leftMs))
+      .run(async () => {
+        let leftMs = limitMs - usedMs;
+        do {
+          await sleep(Math.max(1, leftMs));
+          leftMs = await limit.leftMs(limitMs);
+        } while (leftMs > 0);
+      })
       .then(
         () => {
           isOver = true;

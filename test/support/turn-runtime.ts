@@ -44,7 +44,14 @@ import { createToolRegistry } from '../../src/tools/registry.js';
 import type { Tool } from '../../src/tools/tool.js';
 import { NO_HOOKS, NO_TURN_HOOKS } from './no-hooks.js';
 
-export interface TurnRuntimeOptions {
+/** What extensions bring. */
+export interface ToolChoice {
+  /** Default: the built-in ones. */
+  readonly tools?: readonly Tool[];
+  readonly toolHooks?: ToolHooks;
+}
+
+export interface TurnRuntimeOptions extends ToolChoice {
   readonly temporalAddress: string;
   /** Base URL of a scripted model server; without one the demo provider answers. */
   readonly modelUrl?: string;
@@ -60,8 +67,6 @@ export interface TurnRuntimeOptions {
   /** Further profiles, each over the default one. */
   readonly profiles?: Readonly<Record<string, Partial<Profile>>>;
   readonly policy?: Partial<TurnPolicy>;
-  readonly tools?: readonly Tool[];
-  readonly toolHooks?: ToolHooks;
   readonly turnHooks?: TurnHooks;
   readonly attempts?: number;
   /** The clock of the log and the tools; default: the machine's. */
@@ -71,6 +76,12 @@ export interface TurnRuntimeOptions {
   readonly wrapActivities?: (
     activities: ReturnType<typeof createActivities>,
   ) => ReturnType<typeof createActivities>;
+}
+
+interface AdmitOptions {
+  readonly mode: PromptMode;
+  readonly requestId?: string;
+  readonly unattended?: boolean;
 }
 
 export interface TurnRuntime {
@@ -98,8 +109,8 @@ export interface TurnRuntime {
   /** Resolves with the next frame of the session. */
   firstFrame(uid: SessionUid): Promise<void>;
   events(uid: SessionUid): Promise<readonly SessionEvent[]>;
-  /** Ends workers and store as a server does that is stopped, and starts them again with nothing in memory. */
-  restart(): Promise<void>;
+  /** With other tools and hooks where they are given. Ends workers and store as a server does that is stopped, and starts them again with nothing in memory. */
+  restart(choice?: ToolChoice): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -144,13 +155,10 @@ export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<Tur
     ]),
   ]);
   const entries = providerEntries(options);
-  const registry = createToolRegistry(options.tools ?? BUILT_IN_TOOLS);
-  const common: Omit<ActivityDeps, 'store' | 'models' | 'jobsOf'> = {
+  const common: Omit<ActivityDeps, 'store' | 'models' | 'jobsOf' | 'registry' | 'pipeline'> = {
     profiles,
     assemblePrompt,
     platform: 'linux x64',
-    registry,
-    pipeline: createToolPipeline({ registry, hooks: options.toolHooks ?? NO_HOOKS, clock, logger }),
     turnHooks: options.turnHooks ?? NO_TURN_HOOKS,
     execution: createLocalExecutionProvider(),
     endLeftovers: async (key) => {
@@ -165,7 +173,8 @@ export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<Tur
     protectedPaths: ['/proc', '/sys', '/dev'],
     heartbeatMs: policy.heartbeatMs,
   };
-  const boot = async () => {
+  const boot = async ({ tools = BUILT_IN_TOOLS, toolHooks = NO_HOOKS }: ToolChoice) => {
+    const registry = createToolRegistry(tools);
     const store = await openStore();
     const models = createModelCatalog(entries, options.env ?? {}, { demoWordDelayMs: 0 });
     const jobs = createBackgroundJobs({
@@ -179,6 +188,8 @@ export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<Tur
     });
     const activities = createActivities({
       ...common,
+      registry,
+      pipeline: createToolPipeline({ registry, hooks: toolHooks, clock, logger }),
       store,
       models,
       jobsOf: (uid) => jobs.ofSession(uid),
@@ -192,7 +203,7 @@ export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<Tur
     });
     return { store, models, workers, jobs };
   };
-  let running = await boot();
+  let running = await boot(options);
   const halt = async () => {
     await running.workers.stop();
     await running.jobs.stop();
@@ -202,9 +213,7 @@ export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<Tur
   const admit = async (
     uid: SessionUid,
     text: string,
-    mode: PromptMode,
-    requestId = uuidv7(),
-    unattended = false,
+    { mode, requestId = uuidv7(), unattended = false }: AdmitOptions,
   ) => {
     const admission = await admitPrompt(running.store, uid, {
       requestId: requestId as RequestId,
@@ -218,8 +227,12 @@ export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<Tur
     return { turn: admission.turn };
   };
 
-  const prompt = async (uid: SessionUid, text: string, requestId?: string, unattended = false) => {
-    const { turn } = await admit(uid, text, 'queue', requestId, unattended);
+  const prompt = async (
+    uid: SessionUid,
+    text: string,
+    { requestId = uuidv7(), unattended = false }: Omit<AdmitOptions, 'mode'> = {},
+  ) => {
+    const { turn } = await admit(uid, text, { mode: 'queue', requestId, unattended });
     if (turn !== null) await engine.startTurn(uid, turn);
     return turn;
   };
@@ -260,9 +273,10 @@ export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<Tur
       });
       return uid;
     },
-    admit,
-    prompt: (uid, text, requestId) => prompt(uid, text, requestId),
-    promptUnattended: (uid, text) => prompt(uid, text, uuidv7(), true),
+    admit: (uid, text, mode, requestId) =>
+      admit(uid, text, { mode, ...(requestId === undefined ? {} : { requestId }) }),
+    prompt: (uid, text, requestId) => prompt(uid, text, requestId === undefined ? {} : { requestId }),
+    promptUnattended: (uid, text) => prompt(uid, text, { unattended: true }),
     firstFrame: (uid) =>
       new Promise((resolve) => {
         const unwatch = running.store.watch(uid, ({ kind }) => {
@@ -273,9 +287,9 @@ export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<Tur
       }),
     ended,
     events: (uid) => running.store.readEvents(uid, { limit: 100_000 }),
-    restart: async () => {
+    restart: async (choice = options) => {
       await halt();
-      running = await boot();
+      running = await boot(choice);
     },
     stop: async () => {
       await halt();

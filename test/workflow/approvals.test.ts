@@ -179,6 +179,40 @@ describe('a call that needs an approval', () => {
     expect((await runtime.ended(uid, 1)).reason).toEqual({ kind: 'completed' });
   });
 
+  it('uses none of it either where the workflow has not heard of the ask', async () => {
+    let hold: (() => void) | undefined;
+    const held = new Promise<void>((resolve) => {
+      hold = resolve;
+    });
+    const { runtime, uid } = await asking([deliver('milk')], {
+      policy: { wallTimeMs: 700 },
+      // The outcome of the model call, and with it the ask, reaches the workflow long after its time would be over.
+      wrapActivities: (activities) => ({
+        ...activities,
+        callModel: async (step) => {
+          const outcome = await activities.callModel(step);
+          if (step.step === 1) await held;
+          return outcome;
+        },
+      }),
+    });
+    const [id] = await openApprovals(runtime, uid, 1);
+    const workflow = runtime.client.workflow.getHandle(`${runtime.deployment}/turn/${uid}/1`);
+    // The timer has fired and found that the log has time left.
+    await expect
+      .poll(
+        async () =>
+          (await workflow.fetchHistory()).events?.filter(
+            ({ timerFiredEventAttributes: fired }) => fired != null,
+          ).length,
+        { timeout: 10_000 },
+      )
+      .toBeGreaterThan(0);
+    hold?.();
+    await decide(runtime, uid, id as ApprovalId);
+    expect((await runtime.ended(uid, 1)).reason).toEqual({ kind: 'completed' });
+  });
+
   it('is withdrawn where its turn is cancelled, and never runs', async () => {
     const { runtime, uid, ran } = await asking([look('first'), deliver('milk'), announce('later')]);
     const ids = await openApprovals(runtime, uid, 2);

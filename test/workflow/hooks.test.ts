@@ -227,6 +227,28 @@ describe('a hook before a call', () => {
     expect(asked).toBe(1);
   });
 
+  it.each(['it is gone', 'it has come'])(
+    'does not change what a person was asked about, where %s meanwhile',
+    async (change) => {
+      const ran: Ran[] = [];
+      const tools = askingTools(ran);
+      const rewriting = toolHooks(() => ({ kind: 'rewrite', arguments: { text: 'rewritten' } }));
+      const [before, after] = change === 'it is gone' ? [rewriting, NO_HOOKS] : [NO_HOOKS, rewriting];
+      const { runtime } = await start(
+        [{ calls: [{ name: 'deliver', arguments: { text: 'milk' } }] }, { text: 'Done.' }],
+        { tools, profile: { permission: 'workspace-write', rules: ASK_RULES }, toolHooks: before },
+      );
+      const uid = await runtime.createSession();
+      await runtime.prompt(uid, 'go');
+      const [id] = await openApprovals(runtime, uid, 1);
+      const seen = dataOf(await runtime.events(uid), 'approval/asked')[0]?.arguments;
+      await runtime.restart({ tools, toolHooks: after });
+      await decide(runtime, uid, id as never);
+      await runtime.ended(uid, 1);
+      expect(ran.map(({ text }) => JSON.stringify({ text }))).toEqual([seen]);
+    },
+  );
+
   it('that throws denies the call, and the turn goes on', async () => {
     const { turn, events, ran } = await run(
       [{ calls: [{ name: 'look', arguments: { text: 'x' } }] }, { text: 'Done.' }],

@@ -1,20 +1,12 @@
 /** `approvals`: what waits for consent, across sessions, and the decisions. */
-import type { AskListOptions, Client, NewDecision } from '../../client/client.js';
+import type { Client, NewDecision } from '../../client/client.js';
 import type { ApprovalResource } from '../../contract/http.js';
+import { listAsks, type ListAsksOptions, showAsk } from '../ask-list.js';
 import { approvalDetails, approvalStatus, inOneLine, whatItDoes } from '../ask-text.js';
 import { UsageError } from '../cli-error.js';
 import type { CliIo } from '../cli-io.js';
 import { EXIT } from '../exit-codes.js';
 import { openIds } from '../open-ids.js';
-import { tableText } from '../table.js';
-
-export interface ListAsksOptions {
-  readonly session?: string;
-  /** Also what is closed. */
-  readonly all?: boolean;
-  readonly limit?: number;
-  readonly json?: boolean;
-}
 
 export interface DecideOptions {
   readonly note?: string;
@@ -26,30 +18,16 @@ export interface DecideOptions {
   readonly match?: readonly string[];
 }
 
-const LIST_LIMIT = 100;
 const WHAT_CHARACTERS = 60;
-
-/** The query of a list. */
-export function listQuery({ session, all, limit = LIST_LIMIT }: ListAsksOptions): AskListOptions {
-  return {
-    limit,
-    status: all === true ? 'all' : 'open',
-    ...(session === undefined ? {} : { session }),
-  };
-}
 
 /** Lists approvals, newest first. */
 export async function listApprovals(options: ListAsksOptions, io: CliIo, client: Client): Promise<number> {
-  const { items, nextCursor } = await client.approvals(listQuery(options));
-  if (options.json === true) {
-    for (const approval of items) await io.stdout.write(`${JSON.stringify(approval)}\n`);
-  } else if (items.length === 0) {
-    await io.stderr.write('Nothing waits for an approval.\n');
-  } else {
-    await io.stdout.write(tableText([HEADINGS, ...items.map(row)]));
-  }
-  if (nextCursor !== null) await io.stderr.write('There are more; --limit shows up to 1000.\n');
-  return EXIT.completed;
+  return listAsks(options, io, {
+    fetch: (query) => client.approvals(query),
+    headings: HEADINGS,
+    row,
+    nothing: 'Nothing waits for an approval.',
+  });
 }
 
 const HEADINGS = ['APPROVAL', 'SESSION', 'STATUS', 'ASKED', 'TOOL', 'WHAT'];
@@ -63,14 +41,12 @@ function row(approval: ApprovalResource): string[] {
 /** Prints all that there is to know about an approval. */
 export async function showApproval(
   id: string,
-  { json }: { readonly json?: boolean },
+  options: { readonly json?: boolean },
   io: CliIo,
   client: Client,
 ): Promise<number> {
   const [approvalId = id] = await openApprovals([id], client);
-  const approval = await client.approval(approvalId);
-  await io.stdout.write(json === true ? `${JSON.stringify(approval)}\n` : approvalDetails(approval));
-  return EXIT.completed;
+  return showAsk(await client.approval(approvalId), options, io, approvalDetails);
 }
 
 /** Allows or denies approvals, each on its own; 0 where all of them stand as asked. @throws UsageError. */

@@ -1,31 +1,26 @@
 /** `questions`: what the model asks of a person, across sessions, and the answers. */
 import type { Client } from '../../client/client.js';
 import type { QuestionResource } from '../../contract/http.js';
+import { listAsks, type ListAsksOptions, showAsk } from '../ask-list.js';
 import { answersOfFlags, askQuestions } from '../ask-person.js';
 import { inOneLine, questionDetails, questionStatus } from '../ask-text.js';
 import { CommandError, UsageError } from '../cli-error.js';
 import type { CliIo } from '../cli-io.js';
 import { EXIT } from '../exit-codes.js';
 import { openIds } from '../open-ids.js';
-import { tableText } from '../table.js';
 import { TerminalPrompt } from '../terminal-prompt.js';
-import { listQuery, type ListAsksOptions } from './approvals.js';
 
 const QUESTION_CHARACTERS = 80;
 const HEADINGS = ['QUESTION', 'SESSION', 'STATUS', 'ASKED', 'WHAT'];
 
 /** Lists questions, newest first. */
 export async function listQuestions(options: ListAsksOptions, io: CliIo, client: Client): Promise<number> {
-  const { items, nextCursor } = await client.questions(listQuery(options));
-  if (options.json === true) {
-    for (const question of items) await io.stdout.write(`${JSON.stringify(question)}\n`);
-  } else if (items.length === 0) {
-    await io.stderr.write('No question waits for an answer.\n');
-  } else {
-    await io.stdout.write(tableText([HEADINGS, ...items.map(row)]));
-  }
-  if (nextCursor !== null) await io.stderr.write('There are more; --limit shows up to 1000.\n');
-  return EXIT.completed;
+  return listAsks(options, io, {
+    fetch: (query) => client.questions(query),
+    headings: HEADINGS,
+    row,
+    nothing: 'No question waits for an answer.',
+  });
 }
 
 function row(resource: QuestionResource): string[] {
@@ -37,13 +32,11 @@ function row(resource: QuestionResource): string[] {
 /** Prints all that there is to know about a question. */
 export async function showQuestion(
   id: string,
-  { json }: { readonly json?: boolean },
+  options: { readonly json?: boolean },
   io: CliIo,
   client: Client,
 ): Promise<number> {
-  const question = await client.question(await openQuestion(id, client));
-  await io.stdout.write(json === true ? `${JSON.stringify(question)}\n` : questionDetails(question));
-  return EXIT.completed;
+  return showAsk(await client.question(await openQuestion(id, client)), options, io, questionDetails);
 }
 
 /** Answers a question by flags, or in a dialogue at a terminal. @throws UsageError. */

@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { ApiError } from '../../client/api-error.js';
 import type { FollowItem } from '../../client/follow.js';
 import type { Frame } from '../../contract/chunks.js';
+import type { SessionEvent } from '../../contract/events.js';
 import type { SessionResource } from '../../contract/http.js';
 import type { PermissionMode } from '../../contract/session.js';
 import { AskDialogue } from '../ask-dialogue.js';
@@ -54,7 +55,9 @@ class Run {
   #turn: number | null = null;
   #wasInterrupted = false;
   #wasTimedOut = false;
-  #lackedApproval = false;
+  /** The calls that asked a question. */
+  readonly #questioned = new Set<string>();
+  #lackedPerson: 'to-approve' | 'to-answer' | null = null;
 
   constructor(
     private readonly task: string,
@@ -197,13 +200,18 @@ class Run {
   async #see(item: FollowItem): Promise<void> {
     if (item.type === 'event') {
       const { event } = item;
-      if (event.type === 'tool/result' && event.turn === this.#turn) {
-        this.#lackedApproval ||= event.data.error?.code === 'APPROVAL_UNAVAILABLE';
-      }
+      if (event.turn === this.#turn) this.#noteLack(event);
       if (this.options.json === true) await this.io.stdout.write(`${JSON.stringify(event)}\n`);
     }
     if (this.#dialogue === null) await this.#printer.print(item);
     else await this.#show(item, this.#dialogue);
+  }
+
+  #noteLack({ type, data }: SessionEvent): void {
+    if (type === 'question/asked') this.#questioned.add(data.callId);
+    if (type !== 'tool/result' || data.error?.code !== 'APPROVAL_UNAVAILABLE') return;
+    if (!this.#questioned.has(data.callId)) this.#lackedPerson = 'to-approve';
+    else this.#lackedPerson ??= 'to-answer';
   }
 
   /** Puts to the person what the turn asks; while something is asked, what else happens waits to be printed. */
@@ -264,11 +272,13 @@ class Run {
     const code = exitCodeOf(reason, {
       wasInterrupted: this.#wasInterrupted,
       wasTimedOut: this.#wasTimedOut,
-      lackedApproval: this.#lackedApproval,
+      lackedPerson: this.#lackedPerson !== null,
     });
     if (code === EXIT.approvalUnavailable) {
       await this.#say(
-        'A tool call needed an approval that nobody could give. Run at a terminal to be asked, or with --permission full-access to allow all calls.',
+        this.#lackedPerson === 'to-answer'
+          ? 'The model asked a question that nobody could answer. Run at a terminal to be asked.'
+          : 'A tool call needed an approval that nobody could give. Run at a terminal to be asked, or with --permission full-access to allow all calls.',
       );
     }
     return code;

@@ -4,6 +4,7 @@ import type { PromptMode } from '../../contract/events.js';
 import type { SessionResource, SessionStatus } from '../../contract/http.js';
 import { printable, type CliIo } from '../cli-io.js';
 import { EXIT } from '../exit-codes.js';
+import { tableText } from '../table.js';
 import { taskText } from './task-text.js';
 
 export interface SessionsOptions {
@@ -21,20 +22,14 @@ export async function listSessions(options: SessionsOptions, io: CliIo, client: 
     return EXIT.completed;
   }
   if (items.length === 0) await io.stderr.write('There are no sessions.\n');
-  else await io.stdout.write(table(items));
+  else await io.stdout.write(tableText([HEADINGS, ...items.map(row)]));
   return EXIT.completed;
 }
 
-function table(sessions: readonly SessionResource[]): string {
-  const rows = [
-    ['SESSION', 'STATUS', 'UPDATED', 'TITLE'],
-    ...sessions.map(({ id, status, updatedAt, title }) => [id, status, updatedAt, printable(title)]),
-  ];
-  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows
-    .map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '))
-    .map((line) => `${line.trimEnd()}\n`)
-    .join('');
+const HEADINGS = ['SESSION', 'STATUS', 'UPDATED', 'TITLE'];
+
+function row({ id, status, updatedAt, title }: SessionResource): string[] {
+  return [id, status, updatedAt, printable(title)];
 }
 
 export interface PromptOptions {

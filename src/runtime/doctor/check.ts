@@ -15,7 +15,7 @@ export interface CheckContext {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** Looks at one thing and changes nothing. What is thrown counts as a problem. */
+/** Looks at one thing and leaves nothing behind. What is thrown counts as a problem. */
 export interface Check {
   /** What is looked at, in a word or two. */
   readonly name: string;

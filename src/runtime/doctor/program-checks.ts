@@ -53,6 +53,7 @@ export const ripgrepCheck: Check = {
       await writeFile(join(workspace, 'file'), '');
       const found: string[] = [];
       await createLocalExecutionProvider().listFiles({
+        idempotencyKey: 'doctor',
         scope: { workspace, protectedPaths: [] },
         path: '.',
         timeoutMs: PROGRAM_TIMEOUT_MS,

@@ -1,7 +1,9 @@
 /** Runs the checks in their order: first what everything needs, then what single parts need. */
-import { loadConfiguration } from '../configuration/load-configuration.js';
+import { pino } from 'pino';
+import { type LoadedConfiguration, loadConfiguration } from '../configuration/load-configuration.js';
 import type { ConfigurationFlags } from '../configuration/settings.js';
-import { type Check, type CheckContext, type Finding, ok, problem } from './check.js';
+import { assembleConfigured } from '../configured-parts.js';
+import { type Check, type Finding, ok, problem } from './check.js';
 import { homeCheck } from './home-check.js';
 import { bashCheck, nodeCheck, ripgrepCheck, temporalCliCheck } from './program-checks.js';
 import { sandboxCheck } from './sandbox-check.js';
@@ -23,26 +25,35 @@ export interface NamedFinding extends Finding {
   readonly check: string;
 }
 
-/** Yields each finding once it is made. Never throws; without a configuration that is its only finding. */
+/** Yields each finding once it is made. Never throws; where the configuration cannot be read that is its only finding. */
 export async function* runDoctor(
   flags: ConfigurationFlags,
   env: NodeJS.ProcessEnv,
 ): AsyncGenerator<NamedFinding> {
-  let context: CheckContext;
+  let loaded: LoadedConfiguration;
   try {
-    const { configuration, file } = loadConfiguration({ flags, env });
-    context = { configuration, env };
-    yield {
-      check: 'configuration',
-      ...ok(file === undefined ? 'There is no file, so all is by default.' : `It is read from ${file}.`),
-    };
+    loaded = loadConfiguration({ flags, env });
   } catch (error) {
     yield { check: 'configuration', ...problem(messageOf(error)) };
     return;
   }
+  yield { check: 'configuration', ...(await tryConfiguration(loaded, env)) };
   for (const check of CHECKS) {
-    const finding = await check.run(context).catch((error: unknown) => problem(messageOf(error)));
+    const finding = await check
+      .run({ configuration: loaded.configuration, env })
+      .catch((error: unknown) => problem(messageOf(error)));
     yield { check: check.name, ...finding };
+  }
+}
+
+/** Makes of it what a server makes, extensions included, whose log goes nowhere. */
+async function tryConfiguration(loaded: LoadedConfiguration, env: NodeJS.ProcessEnv): Promise<Finding> {
+  const { file } = loaded;
+  try {
+    await assembleConfigured(loaded, { env, logger: pino({ enabled: false }) });
+    return ok(file === undefined ? 'There is no file, so all is by default.' : `It is read from ${file}.`);
+  } catch (error) {
+    return problem(messageOf(error));
   }
 }
 

@@ -34,6 +34,7 @@ export const globTool = defineTool({
     const shown: string[] = [];
     let count = 0;
     const { root, timedOut } = await context.execution.listFiles({
+      idempotencyKey: context.idempotencyKey,
       scope: scopeOf(context),
       path,
       timeoutMs: TIMEOUT_MS,

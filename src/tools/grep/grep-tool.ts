@@ -36,6 +36,7 @@ export const grepTool = defineTool({
     const lines: string[] = [];
     let more = false;
     const { timedOut, problems } = await context.execution.searchText({
+      idempotencyKey: context.idempotencyKey,
       scope: scopeOf(context),
       path,
       pattern,

@@ -23,7 +23,7 @@ const WALK = ['--hidden', '--no-require-git', '--no-ignore-parent', '--no-ignore
 
 /** Lists the files of a folder, the newest first. @throws ToolError, or the signal's reason */
 export async function listLocalFiles(request: ListFilesRequest): Promise<SearchEnd> {
-  const { scope, path, timeoutMs, signal, onPath } = request;
+  const { scope, path, idempotencyKey, timeoutMs, signal, onPath } = request;
   const real = await resolveExisting(path, scope);
   const folder = await openChecked(real, { scope, asked: path, wanted: 'folder' });
   try {
@@ -33,6 +33,7 @@ export async function listLocalFiles(request: ListFilesRequest): Promise<SearchE
       cwd: pathForChild(folder),
       separator: 0,
       maxRecordBytes: MAX_PATH_RECORD_BYTES,
+      idempotencyKey,
       timeoutMs,
       signal,
       onRecord: (record) => {
@@ -49,7 +50,7 @@ export async function listLocalFiles(request: ListFilesRequest): Promise<SearchE
 
 /** Searches the lines of a folder's files, or of one file. @throws ToolError, or the signal's reason */
 export async function searchLocalText(request: SearchTextRequest): Promise<SearchEnd> {
-  const { scope, path, pattern, timeoutMs, signal, accepts, onMatch } = request;
+  const { scope, path, pattern, idempotencyKey, timeoutMs, signal, accepts, onMatch } = request;
   const real = await resolveExisting(path, scope);
   const root = relative(scope.workspace, real);
   const opened = await openChecked(real, { scope, asked: path, wanted: 'file or folder' });
@@ -69,6 +70,7 @@ export async function searchLocalText(request: SearchTextRequest): Promise<Searc
       ...(isFolder ? { cwd: pathForChild(opened) } : { cwd: scope.workspace, input: opened.handle.fd }),
       separator: 10,
       maxRecordBytes: MAX_MATCH_RECORD_BYTES,
+      idempotencyKey,
       timeoutMs,
       signal,
       onRecord: (record) => {

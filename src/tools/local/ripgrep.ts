@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { errnoOf } from '../file-errors.js';
+import { COMMAND_MARKER } from './process-tree.js';
 import { ToolError } from '../tool.js';
 
 export interface RipgrepRequest {
@@ -15,6 +16,7 @@ export interface RipgrepRequest {
   readonly separator: 0 | 10;
   /** A longer record is cut to this. */
   readonly maxRecordBytes: number;
+  readonly idempotencyKey: string;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   /** Gets each record without its separator; false ends the search. */
@@ -40,7 +42,7 @@ export async function runRipgrep(request: RipgrepRequest): Promise<RipgrepEnd> {
   const child = spawn(await ripgrepPath(), ['--no-config', ...request.args], {
     cwd: request.cwd,
     stdio: [request.input ?? 'ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env.PATH },
+    env: { PATH: process.env.PATH, [COMMAND_MARKER]: request.idempotencyKey },
     signal: AbortSignal.any([signal, timeout]),
     killSignal: 'SIGKILL',
   });

@@ -4,7 +4,7 @@
  * Knows Markdown, not HTML. The text is for a model to read, so its characters are not escaped, but for `|` in tables.
  * The work grows with the input and the output alone.
  */
-import { InlineText, type Mark } from './inline-text.js';
+import { InlineText } from './inline-text.js';
 
 /** Quotes and lists that are deeper are written as if they were at this depth. */
 const MAX_CONTAINERS = 20;
@@ -49,12 +49,35 @@ export class MarkdownWriter {
     else this.#inline.breakLine();
   }
 
-  openMark(name: string, mark: Mark): void {
-    this.#inline.open(name, mark);
+  /** Opens emphasis by its mark, such as `**`. */
+  openEmphasis(mark: string): void {
+    this.#inline.open(mark, (text) => mark + text + mark);
   }
 
-  closeMark(name: string): void {
-    this.#inline.close(name);
+  closeEmphasis(mark: string): void {
+    this.#inline.close(mark);
+  }
+
+  openCode(): void {
+    this.#inline.open('`', codeSpan);
+  }
+
+  closeCode(): void {
+    this.#inline.close('`');
+  }
+
+  /** Links do not nest: one that is open ends here. */
+  openLink(target: string): void {
+    this.closeLink();
+    this.#inline.open('link', (text) => `[${text.replaceAll('\n', ' ')}](${target})`);
+  }
+
+  closeLink(): void {
+    this.#inline.close('link');
+  }
+
+  image(words: string, target: string): void {
+    this.#inline.add(`![${words}](${target})`);
   }
 
   /** Ends the block that is being written; in a cell of a table it only parts words. */
@@ -69,10 +92,16 @@ export class MarkdownWriter {
     if (text !== '') this.#write(`${'#'.repeat(level)} ${text}`);
   }
 
-  /** Writes lines as they are, as a block of their own. */
-  verbatim(text: string): void {
+  rule(): void {
     this.beginBlock();
-    this.#write(text);
+    this.#write('---');
+  }
+
+  /** Writes lines as they are, in a fence that none of them ends. */
+  codeBlock(code: string, language: string): void {
+    this.beginBlock();
+    const fence = '`'.repeat(Math.max(3, longestBackticks(code) + 1));
+    this.#write(`${fence}${language}\n${code}\n${fence}`);
   }
 
   /** Begins a block that no cell of a Markdown table can hold; a table around it becomes blocks. */
@@ -166,6 +195,16 @@ export class MarkdownWriter {
     for (const container of this.#containers) container.isFresh = false;
     this.#isAfterItem = this.#containers.some(({ isItem }) => isItem);
   }
+}
+
+function codeSpan(text: string): string {
+  const ticks = '`'.repeat(longestBackticks(text) + 1);
+  const space = text.startsWith('`') || text.endsWith('`') ? ' ' : '';
+  return ticks + space + text + space + ticks;
+}
+
+function longestBackticks(text: string): number {
+  return (text.match(/`+/g) ?? []).reduce((longest, run) => Math.max(longest, run.length), 0);
 }
 
 function tableRow(cells: readonly string[]): string {

@@ -136,7 +136,7 @@ export class PageReader {
   #open(name: string, attributes: Attributes): void {
     const writer = this.#writer;
     const emphasis = EMPHASIS.get(name);
-    if (emphasis !== undefined) writer.openMark(emphasis, (text) => emphasis + text + emphasis);
+    if (emphasis !== undefined) writer.openEmphasis(emphasis);
     else if (BLOCKS.has(name)) writer.endBlock();
     else if (isHeading(name)) writer.beginBlock();
     switch (name) {
@@ -158,12 +158,12 @@ export class PageReader {
         writer.lineBreak();
         break;
       case 'hr':
-        writer.verbatim('---');
+        writer.rule();
         break;
       case 'code':
       case 'kbd':
       case 'samp':
-        writer.openMark('`', codeSpan);
+        writer.openCode();
         break;
       case 'pre':
         writer.beginBlock();
@@ -194,7 +194,7 @@ export class PageReader {
   #close(name: string): void {
     const writer = this.#writer;
     const emphasis = EMPHASIS.get(name);
-    if (emphasis !== undefined) writer.closeMark(emphasis);
+    if (emphasis !== undefined) writer.closeEmphasis(emphasis);
     else if (BLOCKS.has(name)) writer.endBlock();
     else if (isHeading(name)) writer.endHeading(Number(name.slice(1)));
     switch (name) {
@@ -202,12 +202,12 @@ export class PageReader {
         this.#isInTitle = false;
         break;
       case 'a':
-        writer.closeMark('a');
+        writer.closeLink();
         break;
       case 'code':
       case 'kbd':
       case 'samp':
-        writer.closeMark('`');
+        writer.closeCode();
         break;
       case 'li':
       case 'blockquote':
@@ -244,23 +244,18 @@ export class PageReader {
     const { language, pieces } = this.#preformatted;
     this.#preformatted = undefined;
     const code = pieces.join('').replace(/^\n/, '').trimEnd();
-    if (code === '') return;
-    const fence = '`'.repeat(Math.max(3, longestBackticks(code) + 1));
-    this.#writer.verbatim(`${fence}${language}\n${code}\n${fence}`);
+    if (code !== '') this.#writer.codeBlock(code, language);
   }
 
   #openLink(href: string | undefined): void {
     const target = href?.startsWith('#') === true ? undefined : this.#resolve(href)?.href;
-    if (target === undefined) return;
-    // Links do not nest: one that was not closed ends where the next begins.
-    this.#writer.closeMark('a');
-    this.#writer.openMark('a', (text) => `[${text.replaceAll('\n', ' ')}](${target})`);
+    if (target !== undefined) this.#writer.openLink(target);
   }
 
   /** An image that says nothing is left out. */
   #image({ alt = '', src }: Attributes): void {
     const words = alt.trim();
-    if (words !== '') this.#writer.text(`![${words}](${this.#resolve(src)?.href ?? ''})`);
+    if (words !== '') this.#writer.image(words, this.#resolve(src)?.href ?? '');
   }
 
   #nextMarker(): string {
@@ -290,14 +285,4 @@ function firstNumber(start: string | undefined): number {
 
 function languageOf({ class: classes = '' }: Attributes): string {
   return /(?:^|\s)lang(?:uage)?-([A-Za-z0-9+#_-]{1,30})/.exec(classes)?.[1] ?? '';
-}
-
-function codeSpan(text: string): string {
-  const ticks = '`'.repeat(longestBackticks(text) + 1);
-  const space = text.startsWith('`') || text.endsWith('`') ? ' ' : '';
-  return ticks + space + text + space + ticks;
-}
-
-function longestBackticks(text: string): number {
-  return (text.match(/`+/g) ?? []).reduce((longest, run) => Math.max(longest, run.length), 0);
 }

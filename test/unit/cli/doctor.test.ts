@@ -102,6 +102,42 @@ describe('the doctor', () => {
   });
 });
 
+describe('the check of the configuration', () => {
+  const configured = (text: string) => {
+    const file = join(folder, 'turnkeeper.config.yaml');
+    writeFileSync(file, text);
+    return findings({ TURNKEEPER_CONFIG: file });
+  };
+
+  it.each([
+    ['a profile that extends none', 'profiles: { default: { extends: nobody } }', /extends.*nobody/],
+    ['a provider that is not there', 'profiles: { default: { provider: nobody, model: m } }', /nobody/],
+    [
+      'a limit on cost without a price',
+      'profiles: { default: { provider: p, model: m, limits: { costUsd: 1 } } }\n' +
+        'providers: { p: { wire: chat-completions, baseUrl: "http://127.0.0.1:1", models: { m: {} } } }',
+      /price/,
+    ],
+    ['an extension that is not there', 'extensions: [./missing.mjs]', /missing\.mjs, which does not exist/],
+  ])('finds %s, on which no server starts, and goes on', async (_what, text, message) => {
+    const { code, of } = await configured(text);
+    expect(of('configuration')).toMatchObject({
+      status: 'problem',
+      message: expect.stringMatching(message) as string,
+    });
+    expect(of('node').status).toBe('ok');
+    expect(code).toBe(1);
+  });
+
+  it('names the file that is in order', async () => {
+    const { of } = await configured('profiles: { default: { provider: demo, model: demo } }');
+    expect(of('configuration')).toMatchObject({
+      status: 'ok',
+      message: expect.stringContaining('turnkeeper.config.yaml') as string,
+    });
+  });
+});
+
 describe('the check of the home', () => {
   it('says that it will be made', async () => {
     expect((await findings({ TURNKEEPER_HOME: join(folder, 'new') })).of('home')).toMatchObject({

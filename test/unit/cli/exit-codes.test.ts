@@ -2,15 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { endingOf, exitCodeOf } from '../../../src/cli/exit-codes.js';
 import type { TurnEndReason } from '../../../src/contract/turn-end.js';
 
-const NOTHING = { wasInterrupted: false, wasTimedOut: false, lackedApproval: false };
+const NOTHING = { wasInterrupted: false, wasTimedOut: false, lackedPerson: false };
 const aborted: TurnEndReason = { kind: 'aborted', cause: 'user', by: 'local' };
 
 describe('the exit code of a run', () => {
   it.each<[TurnEndReason, Partial<typeof NOTHING>, number]>([
     [{ kind: 'completed' }, {}, 0],
-    [{ kind: 'completed' }, { lackedApproval: true }, 5],
+    [{ kind: 'completed' }, { lackedPerson: true }, 5],
     [{ kind: 'error', code: 'AUTH', message: 'no' }, {}, 1],
-    [{ kind: 'error', code: 'AUTH', message: 'no' }, { lackedApproval: true }, 1],
+    [{ kind: 'error', code: 'AUTH', message: 'no' }, { lackedPerson: true }, 1],
     [{ kind: 'interrupted', note: 'lost' }, {}, 1],
     [{ kind: 'blocked', hook: 'guard', note: 'no' }, {}, 3],
     [{ kind: 'max-tokens' }, {}, 4],

@@ -214,28 +214,44 @@ describe('a prompt of a run', () => {
     },
   );
 
+  /** The result of the call that nobody could answer. */
+  const refuse = (turn: AskedTurn) =>
+    turn.driver.append([
+      {
+        type: 'tool/result',
+        key: eventKeys.toolResult(turn.turn, 1, 0),
+        turn: turn.turn,
+        step: 1,
+        surface: 'append',
+        data: {
+          callId: turn.driver.callId(0),
+          content: [],
+          isError: true,
+          error: { name: 'Error', code: 'APPROVAL_UNAVAILABLE' },
+          durationMs: 0,
+        },
+      },
+    ]);
+
   it('ends with 5 where its call could not be approved', async () => {
     await start(0, async (turn) => {
       await turn.close(await turn.ask(0), 'unavailable');
-      await turn.driver.append([
-        {
-          type: 'tool/result',
-          key: eventKeys.toolResult(turn.turn, 1, 0),
-          turn: turn.turn,
-          step: 1,
-          surface: 'append',
-          data: {
-            callId: turn.driver.callId(0),
-            content: [],
-            isError: true,
-            error: { name: 'Error', code: 'APPROVAL_UNAVAILABLE' },
-            durationMs: 0,
-          },
-        },
-      ]);
+      await refuse(turn);
     });
     const { io, running } = atTerminal(fakeIo({ cwd: api.workspace, isTerminal: { err: true } }));
     expect(await running).toBe(5);
     expect(io.written.err).toContain('approval unavailable');
+    expect(io.written.err).toContain('--permission full-access');
+  });
+
+  it('ends with 5 where its question could not be answered, which no permission helps', async () => {
+    await start(0, async (turn) => {
+      await turn.askQuestion(0, [{ id: 'a', question: 'Which?' }]);
+      await refuse(turn);
+    });
+    const { io, running } = atTerminal(fakeIo({ cwd: api.workspace, isTerminal: { err: true } }));
+    expect(await running).toBe(5);
+    expect(io.written.err).toContain('asked a question that nobody could answer');
+    expect(io.written.err).not.toContain('full-access');
   });
 });

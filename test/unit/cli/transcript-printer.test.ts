@@ -113,6 +113,27 @@ describe('printing a session', () => {
     expect((await printed(items, { streams: false })).err).toBe('  bash {}\n    ok: done\n');
   });
 
+  it('notes the list of things to do', async () => {
+    const { err } = await printed([
+      event('todo/write', {
+        todos: [
+          { content: 'look', status: 'completed' },
+          { content: 'mend\nit', status: 'in_progress' },
+          { content: 'rest', status: 'pending' },
+        ],
+      }),
+    ]);
+    expect(err).toBe('    [x] look\n    [>] mend it\n    [ ] rest\n');
+  });
+
+  it('spells out in the line of a call what a terminal would obey or hide', async () => {
+    const { err } = await printed([
+      event('tool/call', { name: 'bash', arguments: 'ls\u202e \u001b[2K' }),
+      event('tool/result', { content: [{ type: 'text', text: 'a\u200bb' }], isError: false }),
+    ]);
+    expect(err).toBe('  bash ls\\u202e \\u001b[2K\n    ok: a\\u200bb\n');
+  });
+
   it('notes what is asked, by which command it is answered, and how it was closed', async () => {
     const { err } = await printed([
       event('approval/asked', {

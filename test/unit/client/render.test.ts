@@ -31,7 +31,8 @@ const call = (index: number) =>
   event('tool/call', { callId: `c${String(index)}`, index, name: 'bash', arguments: '{"command":"ls"}' });
 const output = (value: string): Chunk => ({ type: 'tool-output', stream: 'stdout', text: value });
 
-const fold = (...items: FollowItem[]) => items.reduce<Transcript>(foldTranscript, createTranscript()).entries;
+const transcriptOf = (...items: FollowItem[]) => items.reduce<Transcript>(foldTranscript, createTranscript());
+const fold = (...items: FollowItem[]) => transcriptOf(...items).entries;
 const texts = (...items: FollowItem[]) =>
   fold(...items).flatMap((entry) =>
     entry.kind === 'assistant' ? [entry.blocks.map((block) => block.text).join('|')] : [],
@@ -40,6 +41,21 @@ const texts = (...items: FollowItem[]) =>
 describe('the transcript', () => {
   it('grows with the frames of an attempt', () => {
     expect(texts(frame(1, 0, [opened, text('Hel')]), frame(1, 2, [text('lo')]))).toEqual(['Hello']);
+  });
+
+  it('has the list of things to do as it was written last, whatever comes after it', () => {
+    expect(transcriptOf().todos).toEqual([]);
+    const list = (content: string) => [{ content, status: 'pending' }];
+    const written = [list('look'), list('mend')].map((todos) => event('todo/write', { todos }));
+    const { todos, entries } = transcriptOf(
+      message('Hi'),
+      ...written,
+      call(0),
+      withdrawn(2),
+      message('Yes', 3),
+    );
+    expect(todos).toEqual(list('mend'));
+    expect(entries.map(({ kind }) => kind)).toEqual(['assistant', 'call', 'assistant']);
   });
 
   it('shows a frame once that comes twice, and the rest of one that overlaps', () => {

@@ -74,7 +74,12 @@ describe('a rule', () => {
     const subject = { tool: 'bash', permission: 'shell', arguments: { timeout_ms: 5000 } } as const;
     const byRule = (match: Record<string, string>) =>
       decidePermission(
-        { mode: 'full-access', rules: [{ tool: '*', match, decision: 'deny' }], grants: [], sandboxed: false },
+        {
+          mode: 'full-access',
+          rules: [{ tool: '*', match, decision: 'deny' }],
+          grants: [],
+          sandboxed: false,
+        },
         subject,
       );
     expect(byRule({ timeout_ms: '5*' }).kind).toBe('deny');
@@ -131,7 +136,9 @@ describe('a grant of the session', () => {
     expect(isGranted(exact, bash({ description: 'look', command: 'ls *' }))).toBe(true);
     expect(isGranted(exact, bash({ command: 'ls; rm x', description: 'look' }))).toBe(false);
     expect(isGranted(exact, bash({ command: 'ls *' }))).toBe(false);
-    expect(isGranted(exact, { ...bash({ command: 'ls *', description: 'look' }), tool: 'other' })).toBe(false);
+    expect(isGranted(exact, { ...bash({ command: 'ls *', description: 'look' }), tool: 'other' })).toBe(
+      false,
+    );
   });
 
   it('looks at nothing but the arguments by which its tool knows a call again', () => {

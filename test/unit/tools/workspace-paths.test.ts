@@ -195,7 +195,8 @@ describe('a path that is swapped between the check and the use', () => {
 
   /** Swaps the folder for a link to the outside and back, as fast as a shell can, while `use` runs. */
   async function whileSwapping(use: () => Promise<void>): Promise<void> {
-    const swap = 'trap exit TERM; while :; do mv folder moved; ln -s ../outside folder; rm folder; mv moved folder; done';
+    const swap =
+      'trap exit TERM; while :; do mv folder moved; ln -s ../outside folder; rm folder; mv moved folder; done';
     await mkdir(fixture.path('folder'));
     await writeFile(fixture.path('folder', 'secret.txt'), 'mine\n');
     const swapper = spawn('bash', ['-c', swap], { cwd: fixture.workspace, stdio: 'ignore' });
