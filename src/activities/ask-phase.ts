@@ -119,6 +119,7 @@ async function planCalls(
       call: { callId: call.callId, name: call.name, arguments: raw },
       selection: offeredTools(state),
       policy: settings.policy,
+      workspace: settings.workspace,
       ...(preExecuted === undefined ? {} : { preExecuted }),
     });
     planned.push({ call, plan, raw: effectiveArguments(raw, plan.preExecuted) });

@@ -216,6 +216,7 @@ async function runAttempt(deps: ActivityDeps, running: Running, limitMs?: number
       },
       selection: offeredTools(state),
       policy: settings.policy,
+      workspace: settings.workspace,
       context,
       ...(preExecuted === null ? {} : { preExecuted: { decision: preExecuted.decision } }),
       ...(answered === null ? {} : { verdict: answered.verdict }),

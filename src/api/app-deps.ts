@@ -14,8 +14,8 @@ export interface ModelDirectory {
 
 /** The tools of this deployment, as far as decisions about their calls need them. */
 export interface ToolDirectory {
-  /** What is wrong with arguments that a person puts in the place of the model's; undefined where nothing is. */
-  checkArguments(tool: string, args: unknown): string | undefined;
+  /** What is wrong with arguments that a person puts in the place of the asked ones; undefined where nothing is. */
+  checkArguments(tool: string, args: unknown, asked: unknown): string | undefined;
 }
 
 export interface ApiSettings {

@@ -7,6 +7,7 @@
 import { MAX_INLINE_BYTES } from '../contract/content.js';
 import type { AnswersBody, DecisionBody } from '../contract/http.js';
 import type { ApprovalId, QuestionId, SessionUid } from '../contract/ids.js';
+import { parseArgumentsObject } from '../core/arguments-object.js';
 import { checkAnswers } from '../core/answers.js';
 import {
   answerQuestion,
@@ -103,20 +104,36 @@ async function settle(
 
 /** @throws `ProblemError` for an approval that is not there, or a decision that it cannot have. */
 async function checked(
-  { store, tools }: DecideDeps,
+  deps: DecideDeps,
   decision: ApprovalDecision,
   context: RequestContext,
 ): Promise<Pick<Due, 'record' | 'decision'>> {
   checkShape(decision);
-  const record = await store.findAsk(context.tenant, decision.approvalId);
+  const record = await deps.store.findAsk(context.tenant, decision.approvalId);
   if (record?.kind !== 'approval') throw new ProblemError('NOT_FOUND', 'There is no such approval.');
   // What is closed stays as it is, whatever the tool would say to the arguments today.
-  if (decision.arguments !== undefined && record.closedSeq === null) {
-    const { data } = await askedApproval(store, record);
-    const wrong = tools.checkArguments(data.tool, decision.arguments);
-    if (wrong !== undefined) throw new ProblemError('INVALID_REQUEST', wrong, 'arguments');
-  }
+  if (record.closedSeq === null) await checkAgainstAsked(deps, decision, record);
   return { record, decision: personsDecision(decision, context) };
+}
+
+/** @throws `ProblemError` where edited arguments do not fit, or a grant of arguments that the log does not keep inline. */
+async function checkAgainstAsked(
+  { store, tools }: DecideDeps,
+  { arguments: edited, scope, match }: ApprovalDecision,
+  record: AskRecord,
+): Promise<void> {
+  if (edited === undefined && scope !== 'session') return;
+  const { data } = await askedApproval(store, record);
+  if (edited !== undefined) {
+    const asked = typeof data.arguments === 'string' ? parseArgumentsObject(data.arguments) : undefined;
+    const wrong = tools.checkArguments(data.tool, edited, asked);
+    if (wrong !== undefined) throw new ProblemError('INVALID_REQUEST', wrong, 'arguments');
+  } else if (match === undefined && typeof data.arguments !== 'string') {
+    throw invalid(
+      'scope',
+      'cannot be "session" for arguments this large, by which no later call is known; give a "match"',
+    );
+  }
 }
 
 function checkShape({ outcome, scope, match, arguments: edited }: ApprovalDecision): void {

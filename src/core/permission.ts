@@ -29,6 +29,8 @@ export interface PermissionSubject {
   readonly tool: string;
   readonly permission: PermissionClass;
   readonly arguments: Readonly<Record<string, unknown>>;
+  /** The plain spellings of arguments that are paths; a pattern that fits one of them fits. */
+  readonly paths?: Readonly<Record<string, readonly string[]>>;
 }
 
 /** `reason` is a sentence that a person and a model can read. */
@@ -78,17 +80,20 @@ export function matchesPattern(pattern: string, text: string): boolean {
 }
 
 function matchesRule(rule: PermissionRule, subject: PermissionSubject): boolean {
-  return matchesPattern(rule.tool, subject.tool) && matchesArguments(rule.match ?? {}, subject.arguments);
+  return matchesPattern(rule.tool, subject.tool) && matchesArguments(rule.match ?? {}, subject);
 }
+
+type Matched = Pick<PermissionSubject, 'arguments' | 'paths'>;
 
 function matchesArguments(
   patterns: Readonly<Record<string, string>>,
-  args: PermissionSubject['arguments'],
+  { arguments: args, paths }: Matched,
 ): boolean {
   return Object.entries(patterns).every(([name, pattern]) => {
     if (!Object.hasOwn(args, name)) return false;
     const value = args[name];
-    return matchesPattern(pattern, typeof value === 'string' ? value : JSON.stringify(value));
+    const spellings = paths?.[name] ?? [typeof value === 'string' ? value : JSON.stringify(value)];
+    return spellings.some((text) => matchesPattern(pattern, text));
   });
 }
 
@@ -99,12 +104,12 @@ function matchesArguments(
  */
 export function isGranted(
   grants: readonly PermissionGrant[],
-  subject: Pick<PermissionSubject, 'tool' | 'arguments'>,
+  subject: Pick<PermissionSubject, 'tool' | 'arguments' | 'paths'>,
   identity?: readonly string[],
 ): boolean {
   return grants.some((grant) => {
     if (grant.tool !== subject.tool) return false;
-    if ('match' in grant) return matchesArguments(grant.match, subject.arguments);
+    if ('match' in grant) return matchesArguments(grant.match, subject);
     const names = identity ?? [
       ...new Set([...Object.keys(grant.arguments), ...Object.keys(subject.arguments)]),
     ];

@@ -42,11 +42,16 @@ export async function assembleTools(
     turnHooks: extensions.turnHooks,
     eventObservers: extensions.eventObservers,
     directory: {
-      checkArguments: (name, args) => {
+      checkArguments: (name, args, asked) => {
         const tool = registry.get(name);
         if (tool === undefined) return `There is no tool named "${name}" any more.`;
         const checked = checkArguments(tool, args);
-        return checked.ok ? undefined : `They do not fit ${name}: ${checked.violations.join('; ')}.`;
+        if (!checked.ok) return `They do not fit ${name}: ${checked.violations.join('; ')}.`;
+        const before = checkArguments(tool, asked);
+        const wasParallel = before.ok && tool.concurrency(before.value) === 'parallel';
+        return wasParallel && tool.concurrency(checked.value) === 'exclusive'
+          ? `With them ${name} would have to run alone, and it was asked for beside other calls. Deny it, so that the model asks again.`
+          : undefined;
       },
     },
   };

@@ -5,12 +5,14 @@
  * recorded with the plan. They never throw: a hook that fails denies, and so does a tool that cannot say what it asks.
  */
 import type { Question } from '../contract/events.js';
+import { relative, resolve } from 'node:path';
 import type { ToolResultCode } from '../contract/failures.js';
 import {
   decidePermission,
   isGranted,
   type PermissionDecision,
   type PermissionPolicy,
+  type PermissionSubject,
   type PreExecuted,
   stricterDecision,
 } from '../core/permission.js';
@@ -19,6 +21,7 @@ import { type HookCall, runHook, type ToolHooks } from './hooks.js';
 import type { CallRequest } from './pipeline.js';
 import type { ToolRegistry } from './registry.js';
 import type { CallMode, Tool } from './tool.js';
+import { isWithin } from './workspace-paths.js';
 
 /** `refused`: unknown or with invalid arguments, so that no decision is needed. */
 export type CheckedCall =
@@ -86,8 +89,9 @@ async function decide(
   const preExecuted = request.preExecuted ?? (await runPreExecute(tool, original, hooks));
   const call = { ...original, arguments: preExecuted.arguments ?? original.arguments };
   // The policy judges what would run, so it comes after the rewrites.
-  let decision = stricterDecision(decideByPolicy(tool, call, request.policy), preExecuted.decision);
-  if (decision.kind === 'ask') decision = relieved(tool, call, request.policy) ?? decision;
+  const subject = subjectOf(tool, call, request.workspace);
+  let decision = stricterDecision(decideByPolicy(tool, subject, request.policy), preExecuted.decision);
+  if (decision.kind === 'ask') decision = relieved(tool, subject, request.policy) ?? decision;
   for (const guard of hooks.guards) {
     const verdict = await runHook(guard, () => guard.run(call));
     if (verdict !== undefined) decision = stricterDecision(decision, verdict);
@@ -120,25 +124,51 @@ async function runPreExecute(tool: Tool, original: HookCall, hooks: ToolHooks): 
   return { decision, ...(call === original ? {} : { arguments: call.arguments }) };
 }
 
-function decideByPolicy(tool: Tool, call: HookCall, policy: PermissionPolicy): PermissionDecision {
-  const decision = decidePermission(policy, {
-    tool: tool.name,
-    permission: tool.permission,
-    arguments: call.arguments,
-  });
-  const reason = escalationOf(tool, call, policy);
+function subjectOf(tool: Tool, call: HookCall, workspace: string): PermissionSubject {
+  const { name, permission, pathArguments = [] } = tool;
+  const paths = Object.fromEntries(
+    pathArguments.flatMap((argument) => {
+      const value = call.arguments[argument];
+      return typeof value === 'string' ? [[argument, plainSpellings(value, workspace)]] : [];
+    }),
+  );
+  return { tool: name, permission, arguments: call.arguments, paths };
+}
+
+/** A path as people write it in a rule: from the workspace on where it lies in it, and absolute. */
+function plainSpellings(path: string, workspace: string): string[] {
+  const absolute = resolve(workspace, path);
+  if (!isWithin(workspace, absolute)) return [absolute];
+  return [relative(workspace, absolute) || '.', absolute];
+}
+
+function decideByPolicy(
+  tool: Tool,
+  subject: PermissionSubject,
+  policy: PermissionPolicy,
+): PermissionDecision {
+  const decision = decidePermission(policy, subject);
+  const reason = escalationOf(tool, subject, policy);
   return reason === undefined ? decision : stricterDecision({ kind: 'ask', reason }, decision);
 }
 
 /** Why the call is asked about in any case. With full access there is nothing to escalate to. */
-function escalationOf(tool: Tool, call: HookCall, { mode }: PermissionPolicy): string | undefined {
-  return mode === 'full-access' ? undefined : tool.escalation?.(call.arguments);
+function escalationOf(
+  tool: Tool,
+  { arguments: args }: PermissionSubject,
+  { mode }: PermissionPolicy,
+): string | undefined {
+  return mode === 'full-access' ? undefined : tool.escalation?.(args);
 }
 
 /** The answer that a person gave for the whole session, where it covers the call. */
-function relieved(tool: Tool, call: HookCall, policy: PermissionPolicy): PermissionDecision | undefined {
-  if (escalationOf(tool, call, policy) !== undefined) return undefined;
-  return isGranted(policy.grants, { tool: tool.name, arguments: call.arguments }, tool.grantArguments)
+function relieved(
+  tool: Tool,
+  subject: PermissionSubject,
+  policy: PermissionPolicy,
+): PermissionDecision | undefined {
+  if (escalationOf(tool, subject, policy) !== undefined) return undefined;
+  return isGranted(policy.grants, subject, tool.grantArguments)
     ? { kind: 'allow', reason: 'A person allowed it for this session.' }
     : undefined;
 }

@@ -37,6 +37,8 @@ export interface CallRequest {
   /** The tools that were offered to the model; any other is unknown. */
   readonly selection: ToolSelection;
   readonly policy: PermissionPolicy;
+  /** By which rules know a path however it is spelled: the absolute folder that relative ones count from. */
+  readonly workspace: string;
   /** The recorded word of the pre-execute hooks, which are not asked again then. */
   readonly preExecuted?: PreExecuted;
 }
@@ -120,10 +122,15 @@ export function createToolPipeline({ registry, hooks, clock, logger }: ToolPipel
         contexts,
       };
       for (const observer of hooks.observers) {
-        await runHook(observer, () => observer.run(checked.call, outcome)).catch((error: unknown) => {
-          // An observer only watches: its error does not change a result that stands.
-          logger.warn({ err: error, tool: checked.call.name, callId }, 'a hook that observes results failed');
-        });
+        await runHook(observer, () => observer.run(checked.call, structuredClone(outcome))).catch(
+          (error: unknown) => {
+            // An observer only watches: its error does not change a result that stands.
+            logger.warn(
+              { err: error, tool: checked.call.name, callId },
+              'a hook that observes results failed',
+            );
+          },
+        );
       }
       return outcome;
     },
@@ -184,15 +191,26 @@ const outputSchema = z.object({
 });
 
 function validateDraft(output: ToolOutput, tool: string): DraftResult {
-  const parsed = outputSchema.safeParse(output);
-  if (parsed.success) return toDraft(output);
-  const issues = parsed.error.issues.map((issue) => `- ${issue.path.join('.')}: ${issue.message}`).join('\n');
+  const issues = issuesOf(output);
+  if (issues === undefined) return toDraft(output);
   return toDraft(
     errorResult(
       { name: 'InvalidToolOutput', code: 'INVALID_TOOL_OUTPUT' },
       `Error: ${tool} ran, but returned something that is no valid result.\n${issues}`,
     ),
   );
+}
+
+/** What is wrong with an output; undefined where nothing is. */
+function issuesOf(output: ToolOutput): string | undefined {
+  try {
+    const parsed = outputSchema.safeParse(output);
+    if (parsed.success) return undefined;
+    return parsed.error.issues.map((issue) => `- ${issue.path.join('.')}: ${issue.message}`).join('\n');
+  } catch (error) {
+    // A value that refers to itself cannot even be looked through.
+    return `- ${error instanceof Error ? error.message : String(error)}`;
+  }
 }
 
 function toDraft({ content, isError, error, meta, todos }: ToolOutput): DraftResult {

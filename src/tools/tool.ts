@@ -49,6 +49,8 @@ export interface Tool<A = unknown> {
   questions?(args: A): readonly Question[];
   /** What the call would do, for the person who is asked about it. An error leaves the preview out. */
   preview?(args: A, context: ToolContext): Awaitable<ApprovalPreview>;
+  /** The arguments that are paths in the workspace: rules and patterns see them in their plain spelling. */
+  readonly pathArguments?: readonly string[];
   /** The arguments by which "allow for the session" knows a call again; the others may differ. Default: all. */
   readonly grantArguments?: readonly string[];
   /** How long the body may run, in milliseconds; {@link DEFAULT_TOOL_TIMEOUT_MS} where it is absent. */

@@ -179,7 +179,7 @@ describe('deciding an approval', () => {
     expect(nudged(id)).toBe(0);
   });
 
-  it('answers the same again with what stands, and tells the engine again', async () => {
+  it('answers the same again with what stands, and tells the engine no more', async () => {
     const turn = await AskedTurn.start(api, 's');
     const id = await turn.ask(0);
     const first = await decide(id, { outcome: 'allow', note: 'first' });
@@ -188,7 +188,7 @@ describe('deciding an approval', () => {
     const again = await decide(id, { outcome: 'allow', note: 'second', arguments: { command: 'ls' } });
     expect([again.status, again.body]).toEqual([200, first.body]);
     expect(await decisionsIn(turn.uid)).toHaveLength(1);
-    expect(nudged(id)).toBe(2);
+    expect(nudged(id)).toBe(1);
   });
 
   it('refuses the opposite, and says what stands', async () => {

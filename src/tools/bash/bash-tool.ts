@@ -53,6 +53,7 @@ export const bashTool = defineTool({
   parameters,
   effect: 'effect',
   permission: 'shell',
+  pathArguments: ['workdir'],
   concurrency: () => 'exclusive',
   timeoutMs: ({ timeout_ms: timeoutMs = DEFAULT_TIMEOUT_MS }) => timeoutMs + CLOSING_MS,
   grantArguments: ['command', 'workdir', 'run_in_background'],

@@ -29,6 +29,7 @@ export const editTool = defineTool({
   parameters,
   effect: 'effect',
   permission: 'write',
+  pathArguments: ['file_path'],
   concurrency: () => 'exclusive',
   timeoutMs: () => 30_000,
   preview: async (args, context) => {

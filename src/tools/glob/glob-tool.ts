@@ -26,6 +26,7 @@ export const globTool = defineTool({
   parameters,
   effect: 'read',
   permission: 'read',
+  pathArguments: ['path'],
   quick: true,
   concurrency: () => 'parallel',
   timeoutMs: () => TIMEOUT_MS + 5000,

@@ -30,6 +30,7 @@ export const grepTool = defineTool({
   parameters,
   effect: 'read',
   permission: 'read',
+  pathArguments: ['path'],
   concurrency: () => 'parallel',
   timeoutMs: () => TIMEOUT_MS + 5000,
   execute: async ({ pattern, path = '.', include }, context) => {

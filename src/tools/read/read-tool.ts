@@ -37,6 +37,7 @@ export const readTool = defineTool({
   parameters,
   effect: 'read',
   permission: 'read',
+  pathArguments: ['file_path'],
   quick: true,
   concurrency: () => 'parallel',
   timeoutMs: () => 30_000,

@@ -5,7 +5,7 @@
  */
 
 /** Puts marks around text that is not empty and has no white space at its ends. */
-export type Mark = (text: string) => string;
+type Mark = (text: string) => string;
 
 interface Span {
   readonly name: string;

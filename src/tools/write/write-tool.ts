@@ -22,6 +22,7 @@ export const writeTool = defineTool({
   parameters,
   effect: 'idempotent',
   permission: 'write',
+  pathArguments: ['file_path'],
   concurrency: () => 'exclusive',
   timeoutMs: () => 30_000,
   preview: async ({ file_path: path, content }, context) => {

@@ -205,7 +205,7 @@ describe('a call that was abandoned', () => {
     expect(result).toMatchObject({ isError: true, error: { code }, contexts: [] });
     expect(result.content[0]).toMatchObject({
       type: 'text',
-      text: expect.stringMatching(/^The .*\.$/s) as unknown,
+      text: expect.stringMatching(/^(TOOL_OUTCOME_UNKNOWN: t|T)he .*\.$/s) as unknown,
     });
   });
 

@@ -72,6 +72,7 @@ export async function createToolFixture({
     call: { callId: 'call_1', name, arguments: typeof args === 'string' ? args : JSON.stringify(args) },
     selection: '*',
     policy: FULL_ACCESS,
+    workspace,
     context: context(changes),
   });
 
