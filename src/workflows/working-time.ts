@@ -21,8 +21,8 @@ export interface WorkingTimeLimit {
    * What is left by the log, in milliseconds, asked when the timer is over: the log knows of waits that began while
    * nobody told the workflow.
    */
-  leftMs(limitMs: number): Promise<number>;
-  onOver(): void;
+  readonly leftMs: (limitMs: number) => Promise<number>;
+  readonly onOver: () => void;
 }
 
 /** Starts the clock. */

@@ -45,7 +45,7 @@ export function askingTools(
       concurrency: () => 'parallel',
       questions: ({ questions }) => questions,
       execute: (_args, { answers }) => Promise.resolve({ content: JSON.stringify(answers) }),
-    }) as Tool,
+    }),
   ];
 }
 

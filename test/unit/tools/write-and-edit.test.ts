@@ -108,9 +108,7 @@ describe('the preview of a change', () => {
       kind: 'diff',
       text: '--- a.txt\n+++ a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+three',
     });
-    expect(await preview('write', { content: '' })).toMatchObject({
-      text: expect.stringMatching(/-one\n-two$/),
-    });
+    expect((await preview('write', { content: '' }))?.text).toMatch(/-one\n-two$/);
     expect(await preview('write', { content: 'one\ntwo\n' })).toEqual({
       kind: 'text',
       text: 'a.txt has this content already.',
