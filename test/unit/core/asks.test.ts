@@ -11,7 +11,9 @@ function asking(): LogBuilder {
 }
 const askOf = (log: LogBuilder, index: number): CallAsk | null =>
   log.state.openTurn?.step?.calls[index]?.ask ?? null;
-const decided = (log: LogBuilder, data: Omit<EventData<'approval/decided'>, 'by'>) => { log.append([approvalDecided(log.state, { by: 'ann', ...data })]); };
+const decided = (log: LogBuilder, data: Omit<EventData<'approval/decided'>, 'by'>) => {
+  log.append([approvalDecided(log.state, { by: 'ann', ...data })]);
+};
 
 describe('an ask', () => {
   it('is open on its own call until its own answer stands', () => {

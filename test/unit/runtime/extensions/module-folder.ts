@@ -39,3 +39,11 @@ export function makeModuleFolder(): ModuleFolder {
     },
   };
 }
+
+/** A module whose function returns the list of these expressions. */
+export const moduleOf = (...contributions: string[]) =>
+  `export default ({ defineTool, defineHook, z }) => [${contributions.join(', ')}];`;
+/** The expression of a tool `lookup` with these changes. */
+export const tool = (changes = '') => `defineTool({
+  name: 'lookup', description: 'Looks up.', parameters: z.strictObject({ word: z.string().describe('A word.') }),
+  effect: 'read', permission: 'network', execute: ({ word }) => ({ content: word }), ${changes} })`;
