@@ -1,7 +1,8 @@
 /** The command line: names, flags and their help. What a command does is in `commands/`. */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { promptModeSchema } from '../contract/events.js';
-import { sessionStatusSchema } from '../contract/http.js';
+import { sessionStatusSchema, whenRunningSchema } from '../contract/http.js';
+import { keyRightSchema } from '../contract/keys.js';
 import { permissionModeSchema } from '../contract/session.js';
 import type { ConfigurationFlags } from '../runtime/configuration/settings.js';
 import { VERSION } from '../runtime/version.js';
@@ -18,7 +19,9 @@ import { showConfiguration } from './commands/config.js';
 import { examine } from './commands/doctor.js';
 import { exportSession, type ExportOptions } from './commands/export.js';
 import { followSession, type FollowCommandOptions } from './commands/follow.js';
+import { createApiKey, listApiKeys, revokeApiKey, type CreateKeyOptions } from './commands/keys.js';
 import { answerQuestion, listQuestions, showQuestion } from './commands/questions.js';
+import { editQueued, listQueue, moveQueued, removeQueued } from './commands/queue.js';
 import { run, type RunOptions } from './commands/run.js';
 import {
   cancelSession,
@@ -116,6 +119,9 @@ function createProgram(io: CliIo, finish: (code: number) => void): Command {
     .argument('[text]', 'the prompt; "-", or nothing, reads standard input')
     .description('send a prompt without waiting for its answer')
     .addOption(new Option('--mode <mode>', 'how it enters').choices(promptModeSchema.options))
+    .addOption(
+      new Option('--when-running <what>', 'do not wait for the running turn').choices(whenRunningSchema.options),
+    )
     .option('--request-id <id>', 'the same id is never taken twice')
     .action(async (sessionId: string, argument: string | undefined, options: PromptOptions & ServerFlags) => {
       finish(await sendPrompt({ sessionId, argument }, options, io, connect(options, io).client));
@@ -129,8 +135,10 @@ function createProgram(io: CliIo, finish: (code: number) => void): Command {
       finish(await cancelSession(session, options, io, connect(options, io).client));
     });
 
+  addQueue(program.command('queue'), io, finish);
   addApprovals(program.command('approvals'), io, finish);
   addQuestions(program.command('questions'), io, finish);
+  addKeys(program.command('keys'), io, finish);
 
   withServer(program.command('export'))
     .argument('<session>', 'session id')
@@ -155,6 +163,42 @@ function createProgram(io: CliIo, finish: (code: number) => void): Command {
     });
 
   return program;
+}
+
+function addQueue(queue: Command, io: CliIo, finish: (code: number) => void): void {
+  queue.description('prompts that wait in a session: list, edit, steer, wait, remove');
+  const ofItem = (name: string, description: string) =>
+    withServer(queue.command(name))
+      .argument('<session>', 'session id')
+      .argument('<item>', 'item id, as the list has it')
+      .description(description);
+
+  withServer(queue.command('list', { isDefault: true }))
+    .argument('<session>', 'session id')
+    .description('list what waits, in the order in which it is taken')
+    .option('--json', 'print it as NDJSON')
+    .action(async (session: string, options: { readonly json?: boolean } & ServerFlags) => {
+      finish(await listQueue(session, options, io, connect(options, io).client));
+    });
+
+  ofItem('edit', 'put another text in its place')
+    .argument('[text]', 'the text; "-", or nothing, reads standard input')
+    .action(async (session: string, item: string, text: string | undefined, options: ServerFlags) => {
+      finish(await editQueued({ session, item }, text, io, connect(options, io).client));
+    });
+
+  for (const [name, mode, description] of [
+    ['steer', 'steer', 'let the running turn take it at its next step'],
+    ['wait', 'queue', 'let it have a turn of its own'],
+  ] as const) {
+    ofItem(name, description).action(async (session: string, item: string, options: ServerFlags) => {
+      finish(await moveQueued({ session, item }, mode, io, connect(options, io).client));
+    });
+  }
+
+  ofItem('remove', 'take it out').action(async (session: string, item: string, options: ServerFlags) => {
+    finish(await removeQueued({ session, item }, io, connect(options, io).client));
+  });
 }
 
 function addApprovals(approvals: Command, io: CliIo, finish: (code: number) => void): void {
@@ -217,6 +261,41 @@ function addQuestions(questions: Command, io: CliIo, finish: (code: number) => v
     .option('--answer <question=answer>', 'an option, or free words; may be repeated', collected)
     .action(async (id: string, options: { readonly answer?: string[] } & ServerFlags) => {
       finish(await answerQuestion(id, options, io, connect(options, io).client));
+    });
+}
+
+function addKeys(keys: Command, io: CliIo, finish: (code: number) => void): void {
+  keys.description('API keys of the home: create, list, revoke');
+
+  withHome(keys.command('create'))
+    .description('make a key and print it; it is shown this once')
+    .requiredOption('--name <name>', 'whom the log names as the author')
+    .option('--tenant <tenant>', 'whose sessions it sees', 'default')
+    .requiredOption('--rights <list>', `of ${keyRightSchema.options.join(', ')}; separated by commas`)
+    .addOption(
+      new Option('--permission <mode>', 'the widest mode of its sessions (workspace-write)').choices(
+        permissionModeSchema.options,
+      ),
+    )
+    .option('--workspace-root <folder>', 'where its sessions may work; may be repeated; else fresh', collected)
+    .option('--requests-per-minute <n>', 'rate limit; default: none', positiveInteger)
+    .option('--prompts-per-day <n>', 'quota of a day of UTC; default: none', positiveInteger)
+    .action(async (options: CreateKeyOptions) => {
+      finish(await createApiKey(options, io));
+    });
+
+  withHome(keys.command('list', { isDefault: true }))
+    .description('list the keys, without their secrets')
+    .option('--json', 'print them as NDJSON')
+    .action(async (options: ConfigurationFlags & { readonly json?: boolean }) => {
+      finish(await listApiKeys(options, io));
+    });
+
+  withHome(keys.command('revoke'))
+    .argument('<id>', 'key id')
+    .description('end a key for good')
+    .action(async (id: string, options: ConfigurationFlags) => {
+      finish(await revokeApiKey(id, options, io));
     });
 }
 

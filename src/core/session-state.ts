@@ -6,7 +6,7 @@
  */
 import type { FinishReason } from '../contract/chunks.js';
 import type { BlobBlock } from '../contract/content.js';
-import type { EventData, EventOf, Question, SessionEvent } from '../contract/events.js';
+import type { EventData, EventOf, InboxItem, MessageSource, Question, SessionEvent } from '../contract/events.js';
 import type { ApprovalId, CallId, QuestionId, RequestId, SessionId } from '../contract/ids.js';
 import { parseArgumentsObject } from './arguments-object.js';
 import type { PermissionGrant } from './permission.js';
@@ -84,7 +84,21 @@ export interface OpenTurn {
   readonly choice: { readonly provider?: string | undefined; readonly model?: string | undefined };
   /** Nobody can answer what the turn asks. */
   readonly unattended: boolean;
+  /** What the last message of the turn has to fit; null for no more than text. */
+  readonly outputSchema: OutputSchemaState | null;
 }
+
+export interface OutputSchemaState {
+  readonly schema: JsonSchema;
+  /** How often the turn has told the model of it, the first time included. */
+  readonly told: number;
+}
+
+/** A JSON Schema as a caller brought it. */
+export type JsonSchema = NonNullable<InboxItem['outputSchema']>;
+
+/** The name of the source of what the model is told of its turn's output schema. */
+export const OUTPUT_SCHEMA_SOURCE = 'output-schema';
 
 export interface PendingApproval {
   readonly approvalId: ApprovalId;
@@ -97,6 +111,8 @@ export interface SessionState {
   readonly sessionId: SessionId | null;
   readonly settings: SessionSettings | null;
   readonly title: string;
+  /** Who gave the title; null where there is none. */
+  readonly titleSource: EventData<'session/title'>['source'] | null;
   readonly inbox: Inbox;
   /** The last turn that has ended, 0 before the first. */
   readonly lastTurn: number;
@@ -124,6 +140,7 @@ export const INITIAL_STATE: SessionState = Object.freeze({
   sessionId: null,
   settings: null,
   title: '',
+  titleSource: null,
   inbox: EMPTY_INBOX,
   lastTurn: 0,
   openTurn: null,
@@ -156,6 +173,7 @@ function newTurn(number: number, at: string): OpenTurn {
     settings: null,
     choice: {},
     unattended: false,
+    outputSchema: null,
   };
 }
 
@@ -198,7 +216,7 @@ function change(state: SessionState, event: SessionEvent): Partial<SessionState>
         ? {}
         : { settings: { ...state.settings, permission: event.data.permission } };
     case 'session/title':
-      return { title: event.data.title };
+      return { title: event.data.title, titleSource: event.data.source };
     case 'agent/inbox/spliced':
       return spliced(state, event);
     case 'turn/start': {
@@ -235,7 +253,7 @@ function change(state: SessionState, event: SessionEvent): Partial<SessionState>
     case 'user/message': {
       const { source, content } = event.data;
       return {
-        ...inStep(state, (step) => ({ ...step, userMessages: step.userMessages + 1 })),
+        ...inTurn(state, (turn) => messageAdded(turn, source)),
         ...(source.kind === 'context' && source.form === 'snapshot'
           ? { contextSnapshot: textOf(content) }
           : {}),
@@ -378,6 +396,17 @@ function inTurn(state: SessionState, update: (turn: OpenTurn) => OpenTurn): Part
   return state.openTurn === null ? {} : { openTurn: update(state.openTurn) };
 }
 
+function messageAdded(turn: OpenTurn, source: MessageSource): OpenTurn {
+  const { step, outputSchema } = turn;
+  const isTold = source.kind === 'hook' && source.name === OUTPUT_SCHEMA_SOURCE;
+  return {
+    ...turn,
+    step: step === null ? null : { ...step, userMessages: step.userMessages + 1 },
+    outputSchema:
+      isTold && outputSchema !== null ? { ...outputSchema, told: outputSchema.told + 1 } : outputSchema,
+  };
+}
+
 function inStep(state: SessionState, update: (step: OpenStep) => OpenStep): Partial<SessionState> {
   return inTurn(state, (turn) => (turn.step === null ? turn : { ...turn, step: update(turn.step) }));
 }
@@ -410,11 +439,18 @@ function spliced(state: SessionState, event: EventOf<'agent/inbox/spliced'>): Pa
     );
     const chosen = taken.findLast(({ provider, model }) => provider !== undefined || model !== undefined);
     const unattended = taken.some((entry) => entry.unattended === true);
-    if (chosen === undefined && !unattended) return { inbox };
+    const schema = taken.findLast(({ outputSchema }) => outputSchema !== undefined)?.outputSchema;
+    if (chosen === undefined && !unattended && schema === undefined) return { inbox };
     const choice = chosen === undefined ? {} : { choice: { provider: chosen.provider, model: chosen.model } };
+    const output = schema === undefined ? {} : { outputSchema: { schema, told: 0 } };
     return {
       inbox,
-      ...inTurn(state, (turn) => ({ ...turn, ...choice, unattended: turn.unattended || unattended })),
+      ...inTurn(state, (turn) => ({
+        ...turn,
+        ...choice,
+        ...output,
+        unattended: turn.unattended || unattended,
+      })),
     };
   }
   // Admission opens a turn by the same event that stores the prompt, so the log alone says which turn is due.

@@ -4,6 +4,7 @@
  */
 import { Worker, type NativeConnection, type WorkerOptions } from '@temporalio/worker';
 import { toolTaskQueue, TURN_TASK_QUEUE, type TurnActivities } from '../contract/agent-turn.js';
+import type { FollowUpActivities } from '../contract/follow-up.js';
 import { workflowBundlePath } from './workflow-bundle.js';
 
 export interface TurnWorkersOptions {
@@ -12,7 +13,7 @@ export interface TurnWorkersOptions {
   readonly hostId: string;
   /** The queue of turns and model calls; default `TURN_TASK_QUEUE`. */
   readonly taskQueue?: string;
-  readonly activities: TurnActivities;
+  readonly activities: TurnActivities & FollowUpActivities;
 }
 
 export interface TurnWorkers {
@@ -27,7 +28,7 @@ const SHUTDOWN_FORCE_MS = 4000;
 
 export async function startTurnWorkers(options: TurnWorkersOptions): Promise<TurnWorkers> {
   const { connection, namespace, hostId, activities } = options;
-  const { advance, callModel, runTool } = activities;
+  const { runTool } = activities;
   const common = {
     connection,
     namespace,
@@ -42,7 +43,7 @@ export async function startTurnWorkers(options: TurnWorkersOptions): Promise<Tur
     ...common,
     taskQueue: options.taskQueue ?? TURN_TASK_QUEUE,
     workflowBundle: { codePath: workflowBundlePath() },
-    activities: { advance, callModel, runTool },
+    activities: { ...activities },
     // The sticky queue of a dead worker is left after this time; the default is 10 s.
     stickyQueueScheduleToStartTimeout: 1000,
     maxConcurrentActivityTaskExecutions: 200,

@@ -13,8 +13,9 @@ import type { ActivityDeps } from '../activities/activity-deps.js';
 import { createActivities } from '../activities/create-activities.js';
 import { betweenStepsMs } from '../activities/turn-hooks.js';
 import { settingsInForce } from '../activities/turn-settings.js';
-import { LOOPBACK_HOSTS } from '../api/app-deps.js';
 import { createApp } from '../api/app.js';
+import { deleteUnchangedSession } from '../api/session-deletion.js';
+import { removeFreshWorkspace } from '../api/workspace.js';
 import type { TurnPolicy } from '../contract/agent-turn.js';
 import type { Configuration, Profile } from '../contract/configuration.js';
 import type { Readiness } from '../contract/http.js';
@@ -42,11 +43,16 @@ import { connectEngine, startEngine, type Engine } from './engine.js';
 import { acquireHomeLock } from './home/home-lock.js';
 import { currentProcess, isRunning } from './home/process-identity.js';
 import { prepareHome, type Home } from './home/prepare-home.js';
+import { startFollowUpSweeper } from './follow-up-sweeper.js';
+import { createJobChecks, createWebhookFetch } from './job-checks.js';
 import { endLeftoverCommands } from './leftover-commands.js';
 import { listen } from './http-server.js';
+import { checkExposure, hostsAnswered } from './server-exposure.js';
+import { startRetention } from './retention.js';
 import { startSweeper } from './sweeper.js';
 import { createTemporalTurnEngine } from './temporal-turn-engine.js';
 import { installTemporalRuntime } from './temporal-runtime.js';
+import { createTurnHistories } from './turn-histories.js';
 import { startTurnWorkers } from './turn-workers.js';
 import { Teardown } from './teardown.js';
 import { assembleTools, type ToolParts } from './tool-parts.js';
@@ -111,6 +117,7 @@ export async function startTurnkeeper(options: TurnkeeperOptions = {}): Promise<
       },
     });
     teardown.add('store', () => store.close());
+    checkExposure(loaded, await store.keys.exist());
     const leftovers = await endLeftoverCommands(store);
     if (leftovers > 0)
       logger.warn({ processes: leftovers }, 'commands that outlived a killed server were ended');
@@ -176,10 +183,11 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
   // Stopped after the workers, whose calls may still read them.
   teardown.add('background jobs', () => jobs.stop());
   teardown.add('event observers', startEventObservers(store, tools.turnHooks.events, logger));
+  // At once; what this misses, the retention makes good.
   store.watch(null, ({ kind, uid }) => {
     if (kind !== 'deleted') return;
     jobs.endSession(uid).catch((error: unknown) => {
-      logger.warn({ err: error, uid }, 'the commands of a deleted session are ended at the next start');
+      logger.warn({ err: error, uid }, 'the commands of a deleted session were not ended; it is tried again');
     });
   });
   const policyOf = async (uid: SessionUid): Promise<TurnPolicy> => {
@@ -191,8 +199,9 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
       betweenStepsMs: betweenStepsMs(tools.turnHooks),
     };
   };
+  const client = new Client({ connection, namespace });
   const turns = createTemporalTurnEngine({
-    client: new Client({ connection, namespace }),
+    client,
     deployment,
     policyOf,
     eager: true,
@@ -215,10 +224,43 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
     logger,
     isEngineUp: () => engine.isUp(),
   });
-  engine.onUp(() => void sweeper.sweepAll());
-  teardown.add('sweeper', () => {
-    sweeper.stop();
+  const followUps = startFollowUpSweeper({
+    store,
+    engine: turns,
+    clock: Date.now,
+    logger,
+    isEngineUp: () => engine.isUp(),
   });
+  engine.onUp(() => {
+    void sweeper.sweepAll();
+    void followUps.sweepAll();
+  });
+  teardown.add('sweepers', () => {
+    sweeper.stop();
+    followUps.stop();
+  });
+
+  const workspacesFolder = join(home.folder, 'workspaces');
+  const { workspaceRoots } = configuration.server;
+  const retention = startRetention({
+    store,
+    histories: createTurnHistories({ client, namespace, deployment, logger }),
+    clock: Date.now,
+    logger,
+    isEngineUp: () => engine.isUp(),
+    sessionsAfterDays: configuration.retention.sessionsAfterDays,
+    deleteSession: (record, unchangedSince) =>
+      deleteUnchangedSession(
+        { store, logger, settings: { workspacesFolder, workspaceRoots } },
+        record,
+        unchangedSince,
+      ),
+    removeFolders: async (uid) => {
+      await jobs.endSession(uid);
+      await removeFreshWorkspace(uid, { workspacesFolder, workspaceRoots });
+    },
+  });
+  teardown.add('retention', () => retention.stop());
 
   let draining = false;
   const readiness = async (): Promise<Readiness> => {
@@ -246,16 +288,20 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
       list: () => models.list(),
     },
     tools: tools.directory,
+    jobs: createJobChecks(configuration),
     ids: { uuid: uuidv7 },
     clock: Date.now,
     logger,
     settings: {
       version: VERSION,
       bodyLimitBytes: configuration.server.bodyLimitBytes,
-      workspaceRoots: configuration.server.workspaceRoots,
-      workspacesFolder: join(home.folder, 'workspaces'),
+      uploadLimitBytes: configuration.server.uploadLimitBytes,
+      workspaceRoots,
+      workspacesFolder,
       closedFolders: [home.folder],
-      allowedHosts: LOOPBACK_HOSTS,
+      allowedHosts: hostsAnswered(configuration.server),
+      allowedOrigins: configuration.server.allowedOrigins,
+      keys: configuration.server.keys,
     },
     readiness,
     isDraining: () => draining,
@@ -291,7 +337,7 @@ function protectedPathsOf(home: string, files: readonly (string | undefined)[]):
 }
 
 function activitiesOf(
-  { protectedPaths, home, store, models, profiles, tools, logger }: ServiceParts,
+  { configuration, protectedPaths, home, store, models, profiles, tools, logger }: ServiceParts,
   engine: TurnEngine,
   own: Pick<ActivityDeps, 'heartbeatMs' | 'execution' | 'jobsOf'>,
 ) {
@@ -305,6 +351,7 @@ function activitiesOf(
     registry: tools.registry,
     pipeline: tools.pipeline,
     turnHooks: tools.turnHooks,
+    fetchWebhook: createWebhookFetch(configuration),
     endLeftovers: async (idempotencyKey) => {
       await killMarkedProcesses(idempotencyKey);
     },

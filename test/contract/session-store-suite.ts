@@ -9,7 +9,9 @@ import { describeAppends } from './session-store/append-suite.js';
 import { describeAttempts } from './session-store/attempt-suite.js';
 import { describeContent } from './session-store/content-suite.js';
 import { describeFrames } from './session-store/frame-suite.js';
+import { describeKeys } from './session-store/key-suite.js';
 import { describeNotices } from './session-store/notice-suite.js';
+import { describeQueue } from './session-store/queue-suite.js';
 import { describeSessions } from './session-store/session-suite.js';
 import type { OpenStore } from './session-store/store-fixture.js';
 
@@ -22,8 +24,10 @@ export function describeSessionStore(name: string, open: OpenStore): void {
     describeContent(open);
     describeNotices(open);
     describeAdmission(open);
+    describeQueue(open);
     describeAttempts(open);
     describeFrames(open);
     describeSessions(open);
+    describeKeys(open);
   });
 }

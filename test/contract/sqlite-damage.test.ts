@@ -133,6 +133,7 @@ describe('a deletion', () => {
       await each.transact((transaction) =>
         transaction.stage(1, 1, { index: 0, content: [], isError: false, contexts: [], durationMs: 0 }),
       );
+      await each.transact((transaction) => transaction.addFollowUp({ turn: 1, kind: 'title' }));
     }
     const rows = () => {
       const counts: Record<string, number> = {};
@@ -158,7 +159,9 @@ describe('a deletion', () => {
       'log.attempts',
       'log.blobs',
       'log.events',
+      'log.follow_ups',
       'log.requests',
+      'log.session_metadata',
       'log.sessions',
       'log.staged',
       'log.turns',

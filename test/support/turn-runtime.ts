@@ -42,6 +42,7 @@ import { killMarkedProcesses } from '../../src/tools/local/process-tree.js';
 import { createToolPipeline } from '../../src/tools/pipeline.js';
 import { createToolRegistry } from '../../src/tools/registry.js';
 import type { Tool } from '../../src/tools/tool.js';
+import { createGuardedFetch } from '../../src/tools/web/guarded-fetch.js';
 
 export interface TurnRuntimeOptions {
   readonly temporalAddress: string;
@@ -156,6 +157,8 @@ export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<Tur
     endLeftovers: async (key) => {
       await killMarkedProcesses(key);
     },
+    // What receives webhooks in a test is on this host.
+    fetchWebhook: createGuardedFetch({ isAllowedAddress: () => true }),
     engine,
     ids: { uuid: uuidv7 },
     clock,
