@@ -14,6 +14,7 @@ import { describeMachine } from './machine.js';
 import type { Bench, Measurement } from './measurement.js';
 import { cancel } from './measurements/cancel.js';
 import { liveStream } from './measurements/live-stream.js';
+import { manyFollowers } from './measurements/many-followers.js';
 import { promptAccepted } from './measurements/prompt-accepted.js';
 import { recovery } from './measurements/recovery.js';
 import { serveReady } from './measurements/serve-ready.js';
@@ -29,6 +30,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   stepGap,
   bareStep,
   liveStream,
+  manyFollowers,
   cancel,
   serveReady,
   recovery,

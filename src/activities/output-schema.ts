@@ -79,8 +79,9 @@ function describe({ instancePath, message, params, keyword }: ErrorObject): stri
 }
 
 function messageOf(error: unknown): string {
-  if (error instanceof Error && 'code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT')
-    return 'it takes too long';
+  // It is an error of the context that was stopped, and no instance of this one's.
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+  if (code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return 'it takes too long';
   return error instanceof Error ? error.message.slice(0, 500) : String(error);
 }
 

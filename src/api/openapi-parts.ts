@@ -140,6 +140,8 @@ export const parameter = (
 export const string = { type: 'string' };
 /** The session of the path. */
 export const ID = parameter('path', 'id', string, 'The session id.');
+/** What the bytes of a body are. */
+export const CONTENT_TYPE = parameter('header', 'Content-Type', string, 'The media type of the bytes.');
 /** How many items a page has. */
 export const LIMIT = parameter(
   'query',

@@ -4,13 +4,15 @@
  * Owns which operations there are; a test holds it against the routes.
  */
 import { z } from 'zod';
-import { sessionStatusSchema } from '../contract/http.js';
+import { sessionStatusSchema, turnStatusSchema } from '../contract/http.js';
 import { rightOf } from './auth/route-rights.js';
 import { PROBLEM_CONTENT_TYPE } from './error-handler.js';
 import { ASK_OPERATIONS } from './openapi-asks.js';
+import { INPUT_OPERATIONS } from './openapi-input.js';
 import {
   ANSWERS,
   BODIES,
+  CONTENT_TYPE,
   CURSOR,
   ID,
   json,
@@ -28,11 +30,22 @@ import {
 const ordinal = { type: 'integer', minimum: 1 };
 const time = { type: 'string', format: 'date-time' };
 const TURN = parameter('path', 'turn', ordinal, 'The turn, from 1.');
-const ITEM = parameter('path', 'itemId', string, 'The item of the queue.');
-const CONTENT_TYPE = parameter('header', 'Content-Type', string, 'The media type of the bytes.');
 const WAIT = parameter('query', 'wait', { type: 'number', maximum: 300 }, 'Seconds to wait for its end.');
 const PREFER = parameter('header', 'Prefer', string, '`wait=N` is the same as `?wait=N`.');
 const KEY = parameter('header', 'Idempotency-Key', string, 'The same as `requestId` in the body.');
+
+const TURN_FILTERS = [
+  parameter('query', 'status', { enum: turnStatusSchema.options }, 'Only turns in this state.'),
+  parameter('query', 'profile', string, 'Only turns that were entered with this profile.'),
+  parameter('query', 'since', time, 'Only turns that started at this time or later.'),
+  parameter('query', 'until', time, 'Only turns that started before this time.'),
+  parameter(
+    'query',
+    'metadata.{key}',
+    string,
+    'Only turns of sessions whose metadata has this value under the key; other keys may be given beside it.',
+  ),
+];
 
 const CANCEL_ANSWERS = {
   202: json('CancelAnswer', 'The turn is being cancelled.'),
@@ -41,6 +54,7 @@ const CANCEL_ANSWERS = {
 
 const OPERATIONS: Operations = {
   ...ASK_OPERATIONS,
+  ...INPUT_OPERATIONS,
   '/v1/sessions': {
     post: {
       summary: 'Create a session',
@@ -83,7 +97,8 @@ const OPERATIONS: Operations = {
       parameters: [ID],
       answers: {
         200: {
-          description: 'Lines of JSON: a header, events and blobs, an end. Each has a check of all before it.',
+          description:
+            'Lines of JSON: a header, events and blobs, an end. Each has a check of all before it.',
           content: { 'application/x-ndjson': { schema: string } },
         },
       },
@@ -113,19 +128,6 @@ const OPERATIONS: Operations = {
       },
     },
   },
-  '/v1/sessions/{id}/queue/{itemId}': {
-    patch: {
-      summary: 'Edit a prompt that waits, or make it a steer or a queued one',
-      parameters: [ID, ITEM],
-      body: 'QueuePatch',
-      answers: { 200: json('QueueItem', 'The item as it is now.') },
-    },
-    delete: {
-      summary: 'Remove a prompt that waits',
-      parameters: [ID, ITEM],
-      answers: { 204: { description: 'Removed.' } },
-    },
-  },
   '/v1/sessions/{id}/cancel': {
     post: {
       summary: 'Cancel the open turn',
@@ -137,7 +139,7 @@ const OPERATIONS: Operations = {
   '/v1/sessions/{id}/turns': {
     get: {
       summary: 'List the turns of a session, newest first',
-      parameters: [ID, LIMIT, CURSOR],
+      parameters: [ID, LIMIT, CURSOR, ...TURN_FILTERS],
       answers: { 200: list('Turn', 'A page of turns.') },
     },
   },
@@ -157,6 +159,11 @@ const OPERATIONS: Operations = {
     },
   },
   '/v1/turns': {
+    get: {
+      summary: 'List the turns of all sessions, newest first',
+      parameters: [LIMIT, CURSOR, ...TURN_FILTERS],
+      answers: { 200: list('Turn', 'A page of turns.') },
+    },
     post: {
       summary: 'Run a job: a prompt, in a session of its own where none is named',
       parameters: [WAIT, PREFER, KEY],
@@ -214,14 +221,6 @@ const OPERATIONS: Operations = {
       summary: 'The messages that a model is shown, oldest first',
       parameters: [ID, LIMIT, CURSOR],
       answers: { 200: list('Message', 'A page of messages.') },
-    },
-  },
-  '/v1/sessions/{id}/blobs': {
-    post: {
-      summary: 'Upload the bytes of an image or a file, for prompts that name it by its digest',
-      parameters: [ID, CONTENT_TYPE],
-      bytes: true,
-      answers: { 201: json('Blob', 'Stored; the same bytes again are the same blob.') },
     },
   },
   '/v1/sessions/{id}/blobs/{sha256}': {

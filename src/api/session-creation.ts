@@ -48,7 +48,14 @@ export async function createSession(
     metadata: asked.metadata,
   };
   const title = asked.title === undefined ? {} : { title: asked.title };
-  const result = await store.createSession({ tenant: context.tenant, id, uid, settings, bodySha256, ...title });
+  const result = await store.createSession({
+    tenant: context.tenant,
+    id,
+    uid,
+    settings,
+    bodySha256,
+    ...title,
+  });
   // Also for a repetition: the one before may have died between the commit and this line.
   if (asked.workspace === undefined) await makeFreshWorkspace(result.record.uid, apiSettings);
   return result;

@@ -112,7 +112,9 @@ function unusable(what: string): ProblemError {
 }
 
 function outsideOfKey(): ProblemError {
-  return notAllowed('must be inside of the folders of the key; without a workspace the session gets a fresh one');
+  return notAllowed(
+    'must be inside of the folders of the key; without a workspace the session gets a fresh one',
+  );
 }
 
 function notAllowed(what: string): ProblemError {

@@ -1,7 +1,7 @@
 /** The command line: names, flags and their help. What a command does is in `commands/`. */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { promptModeSchema } from '../contract/events.js';
-import { sessionStatusSchema, whenRunningSchema } from '../contract/http.js';
+import { sessionStatusSchema, turnStatusSchema, whenRunningSchema } from '../contract/http.js';
 import { keyRightSchema } from '../contract/keys.js';
 import { permissionModeSchema } from '../contract/session.js';
 import type { ConfigurationFlags } from '../runtime/configuration/settings.js';
@@ -16,9 +16,11 @@ import {
   type ListAsksOptions,
 } from './commands/approvals.js';
 import { showConfiguration } from './commands/config.js';
+import { deleteSessions, pruneSessions, type PruneOptions } from './commands/delete-sessions.js';
 import { examine } from './commands/doctor.js';
 import { exportSession, type ExportOptions } from './commands/export.js';
 import { followSession, type FollowCommandOptions } from './commands/follow.js';
+import { importSession, type ImportCommandOptions } from './commands/import.js';
 import { createApiKey, listApiKeys, revokeApiKey, type CreateKeyOptions } from './commands/keys.js';
 import { answerQuestion, listQuestions, showQuestion } from './commands/questions.js';
 import { editQueued, listQueue, moveQueued, removeQueued } from './commands/queue.js';
@@ -30,6 +32,7 @@ import {
   type PromptOptions,
   type SessionsOptions,
 } from './commands/sessions.js';
+import { listTurns, type TurnsOptions } from './commands/turns.js';
 import { connect, connectOrStart, type ServerFlags } from './connect.js';
 import { EXIT } from './exit-codes.js';
 import { serve } from './serve.js';
@@ -103,15 +106,20 @@ function createProgram(io: CliIo, finish: (code: number) => void): Command {
       finish(await followSession(session, options, io, connect(options, io).client));
     });
 
-  withServer(program.command('sessions'))
-    .description('list sessions, newest first')
-    .addOption(
-      new Option('--status <status>', 'only sessions in this state').choices(sessionStatusSchema.options),
-    )
+  addSessions(program.command('sessions'), io, finish);
+
+  withServer(program.command('turns'))
+    .description('list turns of all sessions, newest first')
+    .option('--session <id>', 'only those of this session')
+    .addOption(new Option('--status <status>', 'only turns in this state').choices(turnStatusSchema.options))
+    .option('--profile <name>', 'only turns that were entered with this profile')
+    .option('--since <time>', 'only turns that started at this time (ISO 8601) or later')
+    .option('--until <time>', 'only turns that started before this time')
+    .option('--metadata <key=value>', 'only of sessions whose metadata has this; may be repeated', collected)
     .option('--limit <n>', 'how many at most (20)', positiveInteger)
     .option('--json', 'print them as NDJSON')
-    .action(async (options: SessionsOptions & ServerFlags) => {
-      finish(await listSessions(options, io, connect(options, io).client));
+    .action(async (options: TurnsOptions & ServerFlags) => {
+      finish(await listTurns(options, io, connect(options, io).client));
     });
 
   withServer(program.command('prompt'))
@@ -120,7 +128,9 @@ function createProgram(io: CliIo, finish: (code: number) => void): Command {
     .description('send a prompt without waiting for its answer')
     .addOption(new Option('--mode <mode>', 'how it enters').choices(promptModeSchema.options))
     .addOption(
-      new Option('--when-running <what>', 'do not wait for the running turn').choices(whenRunningSchema.options),
+      new Option('--when-running <what>', 'do not wait for the running turn').choices(
+        whenRunningSchema.options,
+      ),
     )
     .option('--request-id <id>', 'the same id is never taken twice')
     .action(async (sessionId: string, argument: string | undefined, options: PromptOptions & ServerFlags) => {
@@ -143,9 +153,21 @@ function createProgram(io: CliIo, finish: (code: number) => void): Command {
   withServer(program.command('export'))
     .argument('<session>', 'session id')
     .description('print the log of a session as NDJSON')
+    .option('--with-blobs', 'print the whole session as one file, which import takes')
     .option('--request <turn/step>', 'print the exact request of that step in place of the log')
+    .option('--output <file>', 'write to a file in place of standard output')
     .action(async (session: string, options: ExportOptions & ServerFlags) => {
       finish(await exportSession(session, options, io, connect(options, io).client));
+    });
+
+  withServer(program.command('import'))
+    .argument('<file>', 'what export --with-blobs has written; "-" reads standard input')
+    .description('make a session of an exported file')
+    .option('--id <id>', 'its id; default: the one in the file')
+    .option('--cwd <folder>', 'its workspace; default: a fresh folder')
+    .option('--repair', 'open a file that was cut or damaged up to where it is whole')
+    .action(async (file: string, options: ImportCommandOptions & ServerFlags) => {
+      finish(await importSession(file, options, io, connect(options, io).client));
     });
 
   withHome(program.command('config'))
@@ -199,6 +221,36 @@ function addQueue(queue: Command, io: CliIo, finish: (code: number) => void): vo
   ofItem('remove', 'take it out').action(async (session: string, item: string, options: ServerFlags) => {
     finish(await removeQueued({ session, item }, io, connect(options, io).client));
   });
+}
+
+function addSessions(sessions: Command, io: CliIo, finish: (code: number) => void): void {
+  sessions.description('list and delete sessions');
+
+  withServer(sessions.command('list', { isDefault: true }))
+    .description('list sessions, newest first')
+    .addOption(
+      new Option('--status <status>', 'only sessions in this state').choices(sessionStatusSchema.options),
+    )
+    .option('--limit <n>', 'how many at most (20)', positiveInteger)
+    .option('--json', 'print them as NDJSON')
+    .action(async (options: SessionsOptions & ServerFlags) => {
+      finish(await listSessions(options, io, connect(options, io).client));
+    });
+
+  withServer(sessions.command('delete'))
+    .argument('<session...>', 'session ids')
+    .description('delete sessions with all their data, whatever they are doing')
+    .action(async (ids: string[], options: ServerFlags) => {
+      finish(await deleteSessions(ids, io, connect(options, io).client));
+    });
+
+  withServer(sessions.command('prune'))
+    .description('delete sessions in which nothing was done for long')
+    .requiredOption('--older-than <age>', 'how long, such as 30d, 12h or 90m')
+    .option('--dry-run', 'only print which')
+    .action(async (options: PruneOptions & ServerFlags) => {
+      finish(await pruneSessions(options, io, connect(options, io).client));
+    });
 }
 
 function addApprovals(approvals: Command, io: CliIo, finish: (code: number) => void): void {
@@ -277,7 +329,11 @@ function addKeys(keys: Command, io: CliIo, finish: (code: number) => void): void
         permissionModeSchema.options,
       ),
     )
-    .option('--workspace-root <folder>', 'where its sessions may work; may be repeated; else fresh', collected)
+    .option(
+      '--workspace-root <folder>',
+      'where its sessions may work; may be repeated; else fresh',
+      collected,
+    )
     .option('--requests-per-minute <n>', 'rate limit; default: none', positiveInteger)
     .option('--prompts-per-day <n>', 'quota of a day of UTC; default: none', positiveInteger)
     .action(async (options: CreateKeyOptions) => {

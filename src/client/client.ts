@@ -17,6 +17,7 @@ import type {
   SessionResource,
   SessionStatus,
   TurnResource,
+  TurnStatusName,
   answersBodySchema,
   jobBodySchema,
   promptBodySchema,
@@ -66,6 +67,18 @@ export interface AskListOptions extends PageOptions {
   readonly session?: string;
 }
 
+/** Which turns a list has; what is left out is not asked. */
+export interface TurnListOptions extends PageOptions {
+  readonly status?: TurnStatusName;
+  readonly profile?: string;
+  /** Started at this time or later, ISO 8601. */
+  readonly since?: string;
+  /** Started before this time. */
+  readonly until?: string;
+  /** Entries that the session's metadata has. */
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
 /** Every call throws `ApiError` for a problem and `ConnectionError` where the server cannot be reached. */
 export interface Client {
   createSession(session?: NewSession): Promise<SessionResource>;
@@ -87,7 +100,9 @@ export interface Client {
   uploadBlob(sessionId: string, data: Uint8Array | Blob, mediaType: string): Promise<BlobAnswer>;
   cancel(sessionId: string, options?: { readonly cause?: string }): Promise<CancelAnswer>;
   cancelTurn(sessionId: string, turn: number, options?: { readonly cause?: string }): Promise<CancelAnswer>;
-  turns(sessionId: string, options?: PageOptions): Promise<Page<TurnResource>>;
+  turns(sessionId: string, options?: TurnListOptions): Promise<Page<TurnResource>>;
+  /** The turns of all sessions, newest first. */
+  allTurns(options?: TurnListOptions): Promise<Page<TurnResource>>;
   /** The turn as it is, or at its end where that comes within `waitSeconds` (at most 300). */
   turn(sessionId: string, turn: number, options?: { readonly waitSeconds?: number }): Promise<TurnResource>;
   /** Runs a job; `waitSeconds` as for {@link Client.turn}. */
@@ -166,7 +181,8 @@ export function createClient(options: ConnectionOptions): Client {
       jsonOf(send(path('sessions', id, 'blobs'), { method: 'POST', bytes: { data, mediaType } })),
     cancel: (id, body = {}) => post(path('sessions', id, 'cancel'), body),
     cancelTurn: (id, turn, body = {}) => post(path('sessions', id, 'turns', turn, 'cancel'), body),
-    turns: (id, { limit, cursor } = {}) => get(path('sessions', id, 'turns'), { query: { limit, cursor } }),
+    turns: (id, list) => get(path('sessions', id, 'turns'), { query: turnQuery(list) }),
+    allTurns: (list) => get(path('turns'), { query: turnQuery(list) }),
     turn: (id, turn, { waitSeconds } = {}) =>
       get(path('sessions', id, 'turns', turn), { query: { wait: waitSeconds } }),
     runTurn: (job, { waitSeconds } = {}) => post(path('turns'), job, { wait: waitSeconds }),
@@ -192,4 +208,9 @@ export function createClient(options: ConnectionOptions): Client {
     follow: (id, followOptions = {}) => follow(send, path('sessions', id, 'events'), followOptions),
     followTenant: (followOptions = {}) => followTenant(send, path('events'), followOptions),
   };
+}
+
+function turnQuery({ metadata = {}, ...options }: TurnListOptions = {}) {
+  const entries = Object.entries(metadata).map(([key, value]) => [`metadata.${key}`, value]);
+  return { ...options, ...(Object.fromEntries(entries) as Record<string, string>) };
 }

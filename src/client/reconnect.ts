@@ -64,7 +64,10 @@ export async function* readAcrossConnections<T extends object>(
       if (isFinal(error) && !(error instanceof ApiError && stream.retreat?.(error) === true)) throw error;
       failure = error;
     }
-    const delayMs = backoff(failures, timing);
+    const delayMs = Math.max(
+      backoff(failures, timing),
+      failure instanceof ApiError ? failure.retryAfterMs : 0,
+    );
     onDisconnect?.(failure, delayMs);
     await delay(delayMs, signal);
   }

@@ -47,6 +47,8 @@ export function createSend({ baseUrl, apiKey, fetch: ownFetch }: ConnectionOptio
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(bytes === undefined ? {} : { body: bytes.data as NonNullable<RequestInit['body']> }),
+      // What a stream needs (WHATWG Fetch): the answer is read once it has been sent.
+      ...(bytes?.data instanceof ReadableStream ? { duplex: 'half' } : {}),
       ...(signal === undefined ? {} : { signal }),
     };
     const response = await reached(base, signal, () => doFetch(base + path + queryText(query), init));

@@ -13,7 +13,10 @@ const port = z.number().int().min(0).max(65_535);
 const price = z.number().nonnegative();
 const hostName = z
   .string()
-  .regex(/^([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])$/, 'must be a host name without a port, such as agents.example');
+  .regex(
+    /^([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])$/,
+    'must be a host name without a port, such as agents.example',
+  );
 const origin = z
   .string()
   .refine(isOrigin, 'must be an origin as browsers send it, such as https://app.example, without a path');

@@ -109,7 +109,7 @@ export const promptBodySchema = z
   })
   .refine(hasOneInput, ONE_INPUT)
   .refine(({ mode, whenRunning }) => whenRunning !== 'interrupt' || mode === 'queue', {
-    message: 'a prompt that interrupts has a turn of its own, so its mode is queue',
+    error: 'a prompt that interrupts has a turn of its own, so its mode is queue',
     path: ['whenRunning'],
   });
 export type PromptBody = z.infer<typeof promptBodySchema>;
@@ -123,7 +123,7 @@ export const queuePatchSchema = z
   })
   .refine(({ text, content }) => text === undefined || content === undefined, ONE_INPUT)
   .refine((patch) => Object.values(patch).some((value) => value !== undefined), {
-    message: 'give text, content or mode',
+    error: 'give text, content or mode',
     path: ['text'],
   });
 export type QueuePatch = z.infer<typeof queuePatchSchema>;

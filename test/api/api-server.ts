@@ -82,7 +82,11 @@ export async function startApi(
     return condition.engineFails ? Promise.reject(new Error('the engine is away')) : Promise.resolve();
   };
   const profile: Profile = { ...DEFAULT_PROFILE, name: 'default', provider: 'demo', model: 'demo' };
-  const models = options.models ?? [MODEL, { ...MODEL, model: 'large' }, { ...MODEL, provider: 'other', model: 'small' }];
+  const models = options.models ?? [
+    MODEL,
+    { ...MODEL, model: 'large' },
+    { ...MODEL, provider: 'other', model: 'small' },
+  ];
   const app = createApp({
     store,
     engine: {
@@ -96,6 +100,7 @@ export async function startApi(
       new Map([
         ['default', profile],
         ['careful', { ...profile, name: 'careful', permission: 'read-only' }],
+      ['untitled', { ...profile, name: 'untitled', titles: 'off' }],
       ]),
     models: {
       has: (provider, model) => models.some((entry) => entry.provider === provider && entry.model === model),

@@ -223,8 +223,6 @@ describe('a key', () => {
     api = await startApi();
     const key = await makeKey(api);
     await key.call('GET', '/v1/sessions');
-    await expect
-      .poll(async () => (await api.store.keys.find(key.id))?.lastUsedAt)
-      .not.toBeNull();
+    await expect.poll(async () => (await api.store.keys.find(key.id))?.lastUsedAt).not.toBeNull();
   });
 });

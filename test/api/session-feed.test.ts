@@ -6,7 +6,10 @@ import { StoreError } from '../../src/store/session-store.js';
 
 describe('the feed of a session', () => {
   it('asks for the state again where it could not be read', async () => {
-    const answers = [Promise.reject(new StoreError('STORE_UNAVAILABLE', 'gone')), Promise.resolve(INITIAL_STATE)];
+    const answers = [
+      Promise.reject(new StoreError('STORE_UNAVAILABLE', 'gone')),
+      Promise.resolve(INITIAL_STATE),
+    ];
     const feed = new SessionFeed(
       {
         watch: () => () => undefined,

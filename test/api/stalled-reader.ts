@@ -3,8 +3,8 @@ import { connect, type Socket } from 'node:net';
 
 export class StalledReader {
   readonly closed: Promise<void>;
-  #received = '';
-  #check: () => void = () => undefined;
+  readonly #parts: string[] = [];
+  #onPart: () => void = () => undefined;
 
   private constructor(readonly socket: Socket) {
     this.closed = new Promise((resolve) => {
@@ -13,8 +13,8 @@ export class StalledReader {
       });
     });
     socket.setEncoding('utf8').on('data', (part: string) => {
-      this.#received += part;
-      this.#check();
+      this.#parts.push(part);
+      this.#onPart();
     });
   }
 
@@ -30,18 +30,25 @@ export class StalledReader {
 
   /** All that has come. */
   get received(): string {
-    return this.#received;
+    return this.#parts.join('');
   }
 
   /** All that has come, once the text is in it. */
   async until(text: string): Promise<string> {
+    let next = 0;
+    // The text may lie over two parts; what was looked at is not looked at again, for there may be very much.
+    let end = '';
     await new Promise<void>((resolve) => {
-      this.#check = () => {
-        if (this.#received.includes(text)) resolve();
+      this.#onPart = () => {
+        for (; next < this.#parts.length; next += 1) {
+          end += this.#parts[next] ?? '';
+          if (end.includes(text)) resolve();
+          end = end.slice(-text.length);
+        }
       };
-      this.#check();
+      this.#onPart();
     });
-    return this.#received;
+    return this.received;
   }
 
   close(): void {

@@ -178,7 +178,11 @@ describe('a reader that leaves', () => {
   it('in mid-stream leaves nothing behind', async () => {
     const store = watched();
     session = await FollowedSession.start(store.options);
-    const readers = await Promise.all([session.follow(), session.follow(), session.follow('?types=turn/end')]);
+    const readers = await Promise.all([
+      session.follow(),
+      session.follow(),
+      session.follow('?types=turn/end'),
+    ]);
     await eventually(() => store.watches().now === 1);
     for (const reader of readers) reader.close();
     await eventually(() => store.watches().now === 0);

@@ -24,7 +24,7 @@ async function upload(bytes: Uint8Array, type: string, where = session) {
     headers: { 'content-type': type },
     body: Buffer.from(bytes),
   });
-  return { status: response.status, headers: response.headers, body: (await response.json()) as unknown };
+  return { status: response.status, headers: response.headers, body: await response.json() };
 }
 const uploaded = async (bytes: Uint8Array, type: string) =>
   blobAnswerSchema.parse((await upload(bytes, type)).body).sha256;
@@ -216,10 +216,10 @@ describe('a prompt with images and files', () => {
     for (const [block, ability] of [
       [image, 'images'],
       [file, 'files'],
-    ]) {
+    ] as const) {
       const { body } = await prompt([block], { model: 'demo' });
       expect(body).toMatchObject({ status: 400, code: 'INVALID_REQUEST', field: 'content.0' });
-      expect((body as Problem).detail).toContain(`demo/demo takes no ${String(ability)}`);
+      expect((body as Problem).detail).toContain(`demo/demo takes no ${ability}`);
     }
     expect((await prompt([text], { model: 'demo' })).status).toBe(202);
   });

@@ -10,12 +10,15 @@ afterEach(async () => {
 
 describe('a server that other machines can reach', () => {
   it('starts once there is a key, takes who has one, and refuses one that is revoked while it runs', async () => {
-    const { home, workspace, remove } = makeHome('http://127.0.0.1:9', {
+    const folder = makeHome('http://127.0.0.1:9', {
       server: { host: '0.0.0.0' },
       providers: {},
       profiles: {},
     });
-    ends.push(remove);
+    ends.push(() => {
+      folder.remove();
+    });
+    const { home, workspace } = folder;
     const refused = await runCli(['serve', '--home', home, '--port', '0']);
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain('turnkeeper keys create');
@@ -30,8 +33,8 @@ describe('a server that other machines can reach', () => {
     expect((await fetch(`${served.url}/v1/sessions`)).status).toBe(401);
 
     const env = { TURNKEEPER_API_KEY: first.stdout.trim() };
-    const run = (folder: string) =>
-      runCli(['run', 'list files', '--home', home, '--session', 'of-ann', '--cwd', folder], { env });
+    const run = (cwd: string) =>
+      runCli(['run', 'list files', '--home', home, '--session', 'of-ann', '--cwd', cwd], { env });
     expect((await run(home)).stderr).toContain('WORKSPACE_NOT_ALLOWED');
     expect(await run(workspace)).toMatchObject({ code: 0 });
     const second = await create('--name', 'bea', '--tenant', 'b');

@@ -108,7 +108,7 @@ export class RacedSession {
     await this.quiet();
     const events = await this.runtime.store.readEvents(this.uid, { limit: 100_000 });
     expect(checkLog(events)).toEqual([]);
-    expect(checkMessages(deriveMessages(events))).toEqual([]);
+    expect(checkMessages(deriveMessages(events).messages)).toEqual([]);
     const traces = traceItems(events);
     expect([...traces.keys()].sort()).toEqual([...this.#items.keys()].sort());
     for (const [itemId, item] of this.#items) {

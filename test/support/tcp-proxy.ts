@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 export interface ProxiedConnection {
   /** From 0, in the order in which they were opened. */
   readonly number: number;
-  /** Ends it towards both sides, with a reset or in good order. */
+  /** Ends it towards both sides, after what was let through. */
   cut(): void;
   /** Sends bytes to the client that the server has not sent. */
   inject(bytes: string): void;
@@ -48,10 +48,11 @@ export class TcpProxy {
   #join(client: Socket, upstream: Socket, passage: Passage): void {
     const connection: ProxiedConnection = {
       number: this.#connections,
-      cut: () => {
-        client.destroy();
-        upstream.destroy();
-      },
+      cut: () =>
+        setImmediate(() => {
+          client.destroy();
+          upstream.destroy();
+        }),
       inject: (bytes) => client.write(bytes),
     };
     this.#connections += 1;

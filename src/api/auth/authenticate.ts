@@ -65,8 +65,7 @@ export function createAuthentication({ store, clock, logger, settings }: AppDeps
     if (key === undefined || !isSecretOf(token?.secret ?? '', key.secretSha256) || key.revokedAt !== null) {
       throw new ProblemError('UNAUTHENTICATED', 'The API key is not known, or was revoked.', 'Authorization');
     }
-    const { secretSha256: _, ...shown } = key;
-    return shown;
+    return key;
   }
 
   function takeToken({ id, name, requestsPerMinute }: ApiKey): void {

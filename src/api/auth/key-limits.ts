@@ -66,9 +66,8 @@ export async function requireReach(
   context: RequestContext,
   deps: Pick<AppDeps, 'store' | 'profiles' | 'settings'>,
 ): Promise<void> {
-  const { key } = context;
-  if (key === null) return;
-  requirePermission((await deps.store.readState(uid)).settings, key, deps);
+  if (context.key === null) return;
+  requireMode((await deps.store.readState(uid)).settings, context, deps);
   await requireWorkspace(uid, context, deps);
 }
 
@@ -96,11 +95,12 @@ export async function requireWorkspace(
  */
 export async function chargePrompt(
   transaction: Pick<LogTransaction, 'state' | 'at' | 'countPrompt'>,
-  { key }: RequestContext,
+  context: RequestContext,
   deps: Pick<AppDeps, 'profiles'>,
 ): Promise<void> {
+  const { key } = context;
   if (key === null) return;
-  requirePermission(transaction.state.settings, key, deps);
+  requireMode(transaction.state.settings, context, deps);
   const { promptsPerDay } = key;
   if (promptsPerDay === null || (await transaction.countPrompt(key.id, promptsPerDay))) return;
   throw new ProblemError(
@@ -117,14 +117,7 @@ export function requireMode(
   { key }: RequestContext,
   deps: Pick<AppDeps, 'profiles'>,
 ): void {
-  if (key !== null) requirePermission(holds, key, deps);
-}
-
-function requirePermission(
-  holds: SessionSettings | null,
-  key: ApiKey,
-  deps: Pick<AppDeps, 'profiles'>,
-): void {
+  if (key === null) return;
   const permission = holds?.permission ?? profileOf(holds?.profile, deps).permission;
   if (!isWithin(permission, key.permission)) throw tooWide(key, permission);
 }

@@ -104,8 +104,11 @@ export function sessionRoutes(deps: AppDeps, nudge: EngineNudge): Router {
       unchangedSince: timeSchema.optional(),
     });
     const record = await sessionOf(request, store);
-    if (unchangedSince === undefined) await deleteSession(deps, nudge, record, contextOf(request).by);
+    const { tenant, by } = contextOf(request);
+    if (unchangedSince === undefined) await deleteSession(deps, nudge, record, by);
     else if (!(await deleteUnchangedSession(deps, record, unchangedSince))) throw changed(record);
+    // The log that would name who did it is gone with it.
+    deps.logger.info({ tenant, session: record.id, uid: record.uid, by }, 'a session was deleted');
     response.status(204).end();
   });
 

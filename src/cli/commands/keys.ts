@@ -61,7 +61,9 @@ export async function listApiKeys(
   if (json === true) {
     for (const key of keys) await io.stdout.write(`${JSON.stringify(key)}\n`);
   } else if (keys.length === 0) {
-    await io.stderr.write('There are no keys; until there is one, everybody who reaches the server may use it.\n');
+    await io.stderr.write(
+      'There are no keys; until there is one, everybody who reaches the server may use it.\n',
+    );
   } else {
     await io.stdout.write(
       tableText([

@@ -22,7 +22,8 @@ export const TURN_LIST_MIGRATION: Migration = {
       .on('turns')
       .columns(['tenant', 'started_at', 'opened_at'])
       .execute();
-    await sql`create index turns_open on turns (tenant, opened_at) where ended_at is null`.execute(db);
+    await sql`create index turns_open on turns (tenant, opened_at, session_uid, turn)
+      where ended_at is null`.execute(db);
     await db.schema
       .createTable('session_metadata')
       .addColumn('session_uid', 'text', (column) => column.notNull())

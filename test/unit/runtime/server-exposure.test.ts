@@ -11,7 +11,7 @@ describe('an address that other machines can reach', () => {
   it.each(['0.0.0.0', '::', '10.0.0.1', 'agents.example'])('needs a key first: %s', (host) => {
     expect(() => {
       checkExposure(configured({ host }), false);
-    }).toThrowError(
+    }).toThrow(
       expect.objectContaining({
         code: 'HOST_NOT_ALLOWED',
         message: expect.stringContaining('turnkeeper keys create') as string,

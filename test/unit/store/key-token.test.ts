@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { keyIdSchema } from '../../../src/contract/ids.js';
-import { isSecretOf, keyText, newKeyToken, parseKeyToken, secretDigest } from '../../../src/store/key-token.js';
+import {
+  isSecretOf,
+  keyText,
+  newKeyToken,
+  parseKeyToken,
+  secretDigest,
+} from '../../../src/store/key-token.js';
 
 describe('a key', () => {
   it('is read back from its text, whatever its random bytes are', () => {
