@@ -91,7 +91,7 @@ async function join({
       attach(url, {
         buffer,
         callback: (length) => {
-          follower.read(buffer.latin1Slice(0, length));
+          follower.read(buffer.toString('latin1', 0, length));
           resolve();
           return true;
         },

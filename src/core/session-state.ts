@@ -6,7 +6,14 @@
  */
 import type { FinishReason } from '../contract/chunks.js';
 import type { BlobBlock } from '../contract/content.js';
-import type { EventData, EventOf, InboxItem, MessageSource, Question, SessionEvent } from '../contract/events.js';
+import type {
+  EventData,
+  EventOf,
+  InboxItem,
+  MessageSource,
+  Question,
+  SessionEvent,
+} from '../contract/events.js';
 import type { ApprovalId, CallId, QuestionId, RequestId, SessionId } from '../contract/ids.js';
 import { parseArgumentsObject } from './arguments-object.js';
 import type { PermissionGrant } from './permission.js';

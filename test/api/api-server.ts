@@ -100,7 +100,7 @@ export async function startApi(
       new Map([
         ['default', profile],
         ['careful', { ...profile, name: 'careful', permission: 'read-only' }],
-      ['untitled', { ...profile, name: 'untitled', titles: 'off' }],
+        ['untitled', { ...profile, name: 'untitled', titles: 'off' }],
       ]),
     models: {
       has: (provider, model) => models.some((entry) => entry.provider === provider && entry.model === model),

@@ -259,9 +259,9 @@ describe('a follow of a server that restarts', () => {
       follow(session.api.url, { until: 'turn-end', onDisconnect: (error) => breaks.push(error) }),
       isEnd,
     );
-    let isOver = false;
+    const over = new AbortController();
     const restarting = (async () => {
-      while (!isOver) {
+      while (!over.signal.aborted) {
         const listenAgain = await session.api.shutDown();
         await new Promise((resolve) => setTimeout(resolve, 5));
         await listenAgain();
@@ -269,7 +269,7 @@ describe('a follow of a server that restarts', () => {
       }
     })();
     await driveTurn(30);
-    isOver = true;
+    over.abort();
     await restarting;
     await expectWhole(await following);
     expect(breaks.length).toBeGreaterThan(1);

@@ -6,6 +6,7 @@ import { createClient } from '../../src/client/client.js';
 import { importedSessionSchema, type SessionResource } from '../../src/contract/http.js';
 import type { SessionEvent } from '../../src/contract/events.js';
 import { AskedTurn } from './asked-turn.js';
+import { makeKey, type TestKey } from './api-keys.js';
 import { call, newSession, startApi, type Answer, type ApiServer } from './api-server.js';
 import { TurnDriver } from './turn-driver.js';
 
@@ -254,5 +255,25 @@ describe('deleting what has not changed', () => {
     expect((await remove('yesterday')).status).toBe(400);
     expect((await remove('2099-01-01T00:00:00+02:00')).status).toBe(204);
     expect((await call(`${api.url}/v1/sessions/s`, 'GET')).status).toBe(404);
+  });
+});
+
+describe('with keys', () => {
+  it('an import needs the right of operators, and no session comes in that is wider than the key', async () => {
+    await newSession(api, { id: 's', permission: 'full-access' });
+    const file = await exported('s');
+    const operator = await makeKey(api, { rights: ['admin'], permission: 'full-access' });
+    const narrow = await makeKey(api, { rights: ['admin'], permission: 'read-only' });
+    const user = await makeKey(api, { rights: ['submit', 'read', 'approve'], permission: 'full-access' });
+    const sentBy = (key: TestKey, path = 'import') =>
+      call(`${api.url}/v1/sessions/${path}?id=copy`, 'POST', file, { ...TYPE, ...key.headers });
+    expect(problem(await sentBy(user)).code).toBe('FORBIDDEN');
+    expect(problem(await sentBy(user, 'Import/')).code).toBe('FORBIDDEN');
+    expect(problem(await sentBy(narrow)).code).toBe('PERMISSION_NOT_ALLOWED');
+    expect((await sentBy(operator)).status).toBe(201);
+    expect((await user.call('GET', '/v1/sessions/copy')).status).toBe(200);
+    expect(problem(await operator.call('GET', '/v1/sessions/s/export')).code).toBe('FORBIDDEN');
+    const stranger = await makeKey(api, { tenant: 'other' });
+    expect((await stranger.call('GET', '/v1/sessions/s/export')).status).toBe(404);
   });
 });

@@ -13,7 +13,11 @@ afterEach(async () => {
 });
 
 /** A connection of bare bytes. */
-async function open(): Promise<{ socket: Socket; received(): string; until(part: RegExp): Promise<void> }> {
+async function open(): Promise<{
+  readonly socket: Socket;
+  readonly received: () => string;
+  readonly until: (part: RegExp) => Promise<void>;
+}> {
   const { hostname, port } = new URL(session.api.url);
   const socket = connect(Number(port), hostname);
   sockets.push(socket);
@@ -53,7 +57,7 @@ function watched(): {
   options: { wrapStore: (store: SessionStore) => SessionStore };
   /** How many there have been, and how many there are. */
   watches(): { all: number; now: number };
-  hold(): { asked: Promise<void>; go(): void };
+  hold(): { asked: Promise<void>; go: () => void };
 } {
   let all = 0;
   let now = 0;

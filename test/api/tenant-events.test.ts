@@ -53,7 +53,7 @@ const follow = async (query = '') => {
   return reader;
 };
 /** All but the pings, with the SSE event as `type`. */
-const changes = (reader: StreamReader) =>
+const changes = (reader: StreamReader): Record<string, unknown>[] =>
   reader.messages.flatMap(({ event, data }) =>
     event === 'ping' ? [] : [{ type: event, ...(data as Record<string, unknown>) }],
   );
@@ -89,7 +89,7 @@ describe('the stream of a tenant', () => {
     await reader.until(() => changes(reader).length === 1);
     await call(`${api.url}/v1/sessions/s`, 'PATCH', { metadata: { a: 'b' } });
     await reader.until(() => changes(reader).length === 2);
-    expect(changes(reader).every(({ change }) => (change as unknown) === 'changed')).toBe(true);
+    expect(changes(reader).every(({ change }) => change === 'changed')).toBe(true);
   });
 
   it('tells approvals and questions when they are opened and when they are closed', async () => {

@@ -58,7 +58,9 @@ describe('a reader of a tenant that does not read', () => {
       while (turn < upTo) {
         turn += 1;
         notify({ kind: 'events', uid: UID, afterSeq: turn, headSeq: turn + 1 });
-        await new Promise((resolve) => process.nextTick(resolve));
+        await new Promise<void>((resolve) => {
+          process.nextTick(resolve);
+        });
       }
       await quick.until(({ messages }) => (messages.at(-1)?.data as { turn?: number }).turn === upTo);
     }

@@ -7,9 +7,9 @@ export interface ProxiedConnection {
   /** From 0, in the order in which they were opened. */
   readonly number: number;
   /** Ends it towards both sides, after what was let through. */
-  cut(): void;
+  readonly cut: () => void;
   /** Sends bytes to the client that the server has not sent. */
-  inject(bytes: string): void;
+  readonly inject: (bytes: string) => void;
 }
 
 /** What becomes of bytes on their way to the client; null lets nothing of them through. */

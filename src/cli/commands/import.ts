@@ -51,5 +51,5 @@ async function readable(path: string): Promise<Readable> {
 
 function streamOf(source: Readable): ReadableStream<Uint8Array> {
   const stream: NodeReadableStream = Readable.toWeb(source);
-  return stream as unknown as ReadableStream<Uint8Array>;
+  return stream;
 }

@@ -6,7 +6,6 @@
  */
 import type { Transaction } from 'kysely';
 import { eventKeys } from '../../contract/event-keys.js';
-import type { NewEvent } from '../../contract/events.js';
 import type { Clock, ItemId, RequestId, SessionUid, Sha256 } from '../../contract/ids.js';
 import { evolve, INITIAL_STATE, sessionStatus, type SessionState } from '../../core/session-state.js';
 import { sessionScope } from '../admission.js';
@@ -140,7 +139,7 @@ class SqlImport implements SessionImport {
           .insertInto('events')
           .values(
             some.map(({ event, key }) =>
-              rowOfEvent({ ...event, ...(key === undefined ? {} : { key }) } as NewEvent, { uid, ...event }),
+              rowOfEvent({ ...event, ...(key === undefined ? {} : { key }) }, { uid, ...event }),
             ),
           )
           .execute();
