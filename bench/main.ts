@@ -15,6 +15,7 @@ import type { Bench, Measurement } from './measurement.js';
 import { approval } from './measurements/approval.js';
 import { cancel } from './measurements/cancel.js';
 import { liveStream } from './measurements/live-stream.js';
+import { manyFollowers } from './measurements/many-followers.js';
 import { promptAccepted } from './measurements/prompt-accepted.js';
 import { recovery } from './measurements/recovery.js';
 import { serveReady } from './measurements/serve-ready.js';
@@ -31,6 +32,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   bareStep,
   liveStream,
   approval,
+  manyFollowers,
   cancel,
   serveReady,
   recovery,

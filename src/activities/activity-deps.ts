@@ -10,6 +10,7 @@ import type { ExecutionProvider } from '../tools/execution-provider.js';
 import type { SessionJobs } from '../tools/jobs/session-jobs.js';
 import type { ToolPipeline } from '../tools/pipeline.js';
 import type { ToolRegistry } from '../tools/registry.js';
+import type { GuardedFetch } from '../tools/web/guarded-fetch.js';
 import type { TurnHooks } from './turn-hooks.js';
 
 export interface ActivityDeps {
@@ -27,7 +28,9 @@ export interface ActivityDeps {
   readonly jobsOf: (uid: SessionUid) => SessionJobs;
   /** Ends the commands that an earlier attempt of a call left running. */
   readonly endLeftovers: (idempotencyKey: string) => Promise<void>;
-  /** Starts the turn that the end of another one opened. */
+  /** How webhooks are sent. */
+  readonly fetchWebhook: GuardedFetch;
+  /** Starts the turn that the end of another one opened, and what follows that one. */
   readonly engine: TurnEngine;
   readonly ids: IdSource;
   readonly clock: Clock;

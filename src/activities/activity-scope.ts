@@ -127,6 +127,11 @@ export const activityFailures = {
   unexpected: (code: string) => final(code, code),
   modelAttemptFailed: (code: string, delayMs: number) =>
     retried(code, ACTIVITY_FAILURE.modelAttemptFailed, Math.max(1, delayMs)),
+  /** @param delayMs what the other side asks for; else the engine's back-off. */
+  followUpFailed: (code: string, delayMs: number | undefined) =>
+    delayMs === undefined
+      ? withoutStack(ApplicationFailure.retryable(code, ACTIVITY_FAILURE.followUpFailed))
+      : retried(code, ACTIVITY_FAILURE.followUpFailed, delayMs),
   spendingLimitReached: (code: string) => final(code, ACTIVITY_FAILURE.spendingLimitReached),
   modelCallFailed: (code: string) => final(code, ACTIVITY_FAILURE.modelCallFailed),
 } as const;

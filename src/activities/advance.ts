@@ -11,7 +11,6 @@ import {
   type AdvanceOutcome,
   type TurnStop,
 } from '../contract/agent-turn.js';
-import { eventKeys } from '../contract/event-keys.js';
 import type { NewEvent } from '../contract/events.js';
 import type { TurnEndReason } from '../contract/turn-end.js';
 import { claimInput, type InboxEntry } from '../core/inbox.js';
@@ -19,6 +18,7 @@ import type { OpenTurn } from '../core/session-state.js';
 import {
   abandonedResult,
   abortReason,
+  cancelTurn,
   enterTurn,
   nextMove,
   startStep,
@@ -27,6 +27,7 @@ import {
 } from '../core/turn-progress.js';
 import { canonicalToolJson } from '../tools/registry.js';
 import type { LogTransaction, SessionStore } from '../store/session-store.js';
+import { wholeOutput } from '../store/turn-output.js';
 import type { ActivityDeps } from './activity-deps.js';
 import { attemptsEnded } from './attempts-ended.js';
 import { endTurn, openStep, openTurn, settleStep } from './end-turn.js';
@@ -34,6 +35,7 @@ import { withHookAnswers } from './hook-answers.js';
 import { prepareStep } from './prepare-step.js';
 import { workedMs } from './read-time-left.js';
 import { StepHooks } from './step-hooks.js';
+import { judgeOutput, schemaMessage } from './structured-output.js';
 import { callLimits, spendingLimitReached } from './turn-settings.js';
 
 export function createAdvance(deps: ActivityDeps) {
@@ -64,6 +66,7 @@ export function createAdvance(deps: ActivityDeps) {
     if (outcome.kind === 'ended' && opened !== undefined) {
       background(deps, deps.engine.startTurn(input.uid, opened));
     }
+    if (outcome.kind === 'ended') background(deps, startFollowUps(deps, input));
     return outcome;
   };
 }
@@ -71,12 +74,10 @@ export function createAdvance(deps: ActivityDeps) {
 /** `turn/cancel-requested` of a cancel that someone told the engine and not the log. */
 async function recordCancel(store: SessionStore, { uid, turn, run }: AdvanceInput): Promise<void> {
   await store.transact(uid, async (transaction) => {
-    if (transaction.state.openTurn?.number !== turn) return;
+    const { openTurn: open, inbox } = transaction.state;
+    if (open?.number !== turn) return;
     if (!(await transaction.claimTurn(turn, run))) return;
-    const data = { by: 'engine', cause: 'operator' };
-    await transaction.append([
-      { type: 'turn/cancel-requested', key: eventKeys.cancelRequested(turn), turn, data },
-    ]);
+    await transaction.append(cancelTurn(open, inbox, { by: 'engine', cause: 'operator' }));
   });
 }
 
@@ -85,6 +86,11 @@ function background(deps: ActivityDeps, work: Promise<void>): void {
   work.catch((error: unknown) => {
     deps.logger.warn({ err: error }, 'work after a step failed; it is made good later');
   });
+}
+
+/** Starts what follows the turn that has ended. */
+async function startFollowUps({ store, engine }: ActivityDeps, { uid, turn }: AdvanceInput): Promise<void> {
+  for (const ref of await store.followUps.due({ uid, turn })) await engine.startFollowUp(ref);
 }
 
 async function advanceIn(
@@ -173,12 +179,21 @@ async function afterStep(
   await settleStep(deps, transaction, (call) => abandonedResult(call, false));
   const place = openStep(transaction);
   let added: readonly AddedMessage[] = [];
-  const move = nextMove(transaction.state, place, callLimits(transaction.state, deps), () => {
+  const limits = callLimits(transaction.state, deps);
+  let move = nextMove(transaction.state, place, limits, () => {
     added = hooks.turnStopping(transaction.state, place);
     return added.length > 0;
   });
-  if (move.kind === 'end') return endTurn(deps, transaction, move.reason);
   const { turn, step } = place;
+  if (move.kind === 'end' && move.reason.kind === 'completed' && turn.outputSchema !== null) {
+    const output = await wholeOutput(turn, (sha256) => transaction.readBlob(sha256));
+    const verdict = judgeOutput(turn.outputSchema, output);
+    if (verdict.kind === 'fits') return endTurn(deps, transaction, move.reason, verdict.structured);
+    if (verdict.kind === 'refused') return endTurn(deps, transaction, verdict.reason);
+    added = [verdict.message];
+    move = nextMove(transaction.state, place, limits, () => true);
+  }
+  if (move.kind === 'end') return endTurn(deps, transaction, move.reason);
   const { entries, events } = claimInput(transaction.state.inbox, turn.number, step.number + 1);
   return beginStep(deps, transaction, { step: step.number + 1, entries, claim: events, added, hooks });
 }
@@ -217,7 +232,9 @@ async function beginStep(
     if (choice.request !== null) prepared = prepareStep(deps, state, { timeZone, choice: choice.request });
   }
   if ('refusal' in prepared) return endTurn(deps, transaction, { kind: 'error', ...prepared.refusal });
-  const place = { turn, step, entries, added: [...added, ...input.added] };
+  const schema = claimed.findLast(({ outputSchema }) => outputSchema !== undefined)?.outputSchema;
+  const rules = schema === undefined ? [] : [schemaMessage(schema)];
+  const place = { turn, step, entries, added: [...added, ...input.added, ...rules] };
   const events = startStep(state, place, prepared.request, deps.ids);
   if (events.some((event) => event.type === 'request/header')) {
     for (const tool of prepared.tools) {

@@ -1,32 +1,46 @@
 /** The activities of a worker, each a function over what it needs. */
 import type { TurnActivities } from '../contract/agent-turn.js';
+import type { FollowUpActivities, FollowUpRef } from '../contract/follow-up.js';
 import { StoreError } from '../store/session-store.js';
 import type { ActivityDeps } from './activity-deps.js';
 import { unexpectedFailure } from './activity-scope.js';
 import { createAdvance } from './advance.js';
 import { createCallModel } from './call-model.js';
 import { createReadTimeLeft } from './read-time-left.js';
+import { createDeliverWebhook } from './deliver-webhook.js';
 import { createRunTool } from './run-tool.js';
+import { createWriteTitle } from './write-title.js';
 
-export function createActivities(deps: ActivityDeps): TurnActivities {
+export function createActivities(deps: ActivityDeps): TurnActivities & FollowUpActivities {
   const advance = createAdvance(deps);
   const runTool = createRunTool(deps);
   return {
-    advance: guarded(deps, async (input) => {
-      try {
-        return await advance(input);
-      } catch (error) {
-        // A session that was deleted has no turn left to advance.
-        if (error instanceof StoreError && error.code === 'SESSION_NOT_FOUND') return { kind: 'ended' };
-        throw error;
-      }
-    }),
+    // A session that was deleted has no turn left to advance, and nothing that follows one.
+    advance: guarded(deps, (input) => unlessDeleted(() => advance(input), { kind: 'ended' })),
     readTimeLeft: guarded(deps, createReadTimeLeft(deps)),
+    deliverWebhook: followUp(deps, createDeliverWebhook(deps)),
+    writeTitle: followUp(deps, createWriteTitle(deps)),
     callModel: guarded(deps, createCallModel(deps, runTool)),
     runTool: guarded(deps, async (call) => {
       return (await runTool(call)) === 'waiting' ? 'waiting' : 'settled';
     }),
   };
+}
+
+function followUp(
+  deps: ActivityDeps,
+  activity: (ref: FollowUpRef) => Promise<void>,
+): (ref: FollowUpRef) => Promise<void> {
+  return guarded(deps, (ref) => unlessDeleted(() => activity(ref), undefined));
+}
+
+async function unlessDeleted<T>(work: () => Promise<T>, deleted: T): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof StoreError && error.code === 'SESSION_NOT_FOUND') return deleted;
+    throw error;
+  }
 }
 
 /** The activity, which throws only what the engine can route; what it hides from the engine stands in the server's log. */

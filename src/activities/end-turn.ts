@@ -5,16 +5,17 @@
  * Owns the settlement. Why the turn ends is decided by the caller.
  */
 import type { AdvanceOutcome } from '../contract/agent-turn.js';
-import type { BlobBlock } from '../contract/content.js';
+import type { JsonValue } from '../contract/json.js';
 import type { TurnEndReason } from '../contract/turn-end.js';
 import { withdrawAsks } from '../core/asks.js';
 import type { CallState, OpenTurn } from '../core/session-state.js';
 import { settleCalls } from '../core/settle-step.js';
 import { abandonedResult, stepEnd, turnEnd, type CallResult, type StepPlace } from '../core/turn-progress.js';
-import { textOfBlob } from '../store/large-content.js';
 import type { LogTransaction } from '../store/session-store.js';
+import { turnOutput } from '../store/turn-output.js';
 import type { ActivityDeps } from './activity-deps.js';
 import { answerFromFrames, interruptedAttempt } from './interrupted-attempt.js';
+import { wantsTitle } from './write-title.js';
 
 /** The open turn of a transaction that has one. */
 export function openTurn(transaction: LogTransaction): OpenTurn {
@@ -35,6 +36,7 @@ export async function endTurn(
   deps: ActivityDeps,
   transaction: LogTransaction,
   reason: TurnEndReason,
+  structured?: JsonValue,
 ): Promise<AdvanceOutcome> {
   if (openTurn(transaction).step !== null) {
     await settleModelCall(deps, transaction, reason);
@@ -46,10 +48,13 @@ export async function endTurn(
     });
   }
   const turn = openTurn(transaction);
+  if (wantsTitle(deps, transaction.state)) {
+    await transaction.addFollowUp({ turn: turn.number, kind: 'title' });
+  }
   await transaction.append([
     ...withdrawAsks(transaction.state),
     ...(turn.step === null ? [] : [stepEnd(turn.number, turn.step.number, 'end')]),
-    turnEnd(turn, reason, await outputOf(transaction, turn)),
+    turnEnd(turn, reason, await turnOutput(turn, (sha256) => transaction.readBlob(sha256)), structured),
   ]);
   return { kind: 'ended' };
 }
@@ -101,24 +106,4 @@ export async function settleStep(
       ids: deps.ids,
     }),
   );
-}
-
-/** The turn's output, whole: parts that were moved to the blob store are read back; the append moves the sum again. */
-async function outputOf(transaction: LogTransaction, turn: OpenTurn): Promise<string | BlobBlock | null> {
-  const [first, ...rest] = turn.output;
-  if (first === undefined) return null;
-  if (rest.length === 0) return first;
-  return wholeOutput(turn, (sha256) => transaction.readBlob(sha256));
-}
-
-/** The text of the turn's last assistant message, with the parts that were moved to the blob store. */
-export async function wholeOutput(turn: OpenTurn, readBlob: LogTransaction['readBlob']): Promise<string> {
-  const texts = await Promise.all(
-    turn.output.map(async (part) => {
-      if (typeof part === 'string') return part;
-      const blob = await readBlob(part.sha256);
-      return blob === undefined ? part.head : textOfBlob(blob.bytes);
-    }),
-  );
-  return texts.join('');
 }

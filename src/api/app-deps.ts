@@ -18,10 +18,20 @@ export interface ToolDirectory {
   checkArguments(tool: string, args: unknown, asked: unknown): string | undefined;
 }
 
+/** What can be said of a job before it is accepted, by those who will carry it out. */
+export interface JobChecks {
+  /** What is wrong with a JSON Schema; undefined where nothing is. */
+  outputSchema(schema: Readonly<Record<string, unknown>>): string | undefined;
+  /** Why nothing can ever be posted to the address; undefined where it may be possible. */
+  webhookUrl(url: string): string | undefined;
+}
+
 export interface ApiSettings {
   readonly version: string;
   /** The largest JSON body, in bytes. */
   readonly bodyLimitBytes: number;
+  /** The largest upload, in bytes; default `UPLOAD_LIMIT_BYTES`. */
+  readonly uploadLimitBytes?: number;
   /** Absolute folders in which sessions may have their workspace; null is any folder but system folders. */
   readonly workspaceRoots: readonly string[] | null;
   /** Folders in which no session may choose its workspace: the home, whose databases hold every session. */
@@ -30,6 +40,12 @@ export interface ApiSettings {
   readonly workspacesFolder: string;
   /** Host names, without a port, that requests may be addressed to; null is any. */
   readonly allowedHosts: readonly string[] | null;
+  /** Origins whose pages may call the API and read its answers; default none. */
+  readonly allowedOrigins?: readonly string[];
+  /** `auto`, the default: an API key is needed once the store has one. */
+  readonly keys?: 'auto' | 'required';
+  /** How often the keys of open streams are looked at again; default `KEY_CHECK_INTERVAL_MS`. */
+  readonly keyCheckIntervalMs?: number;
   /** How often a stream sends `ping`; default `PING_INTERVAL_MS`. */
   readonly pingIntervalMs?: number;
 }
@@ -44,6 +60,7 @@ export interface AppDeps {
   readonly profiles: ReadonlyMap<string, Profile>;
   readonly models: ModelDirectory;
   readonly tools: ToolDirectory;
+  readonly jobs: JobChecks;
   readonly ids: IdSource;
   readonly clock: Clock;
   readonly logger: Logger;

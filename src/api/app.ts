@@ -2,6 +2,7 @@
 import express, { type Express } from 'express';
 import helmet from 'helmet';
 import type { AppDeps } from './app-deps.js';
+import { createAuthentication } from './auth/authenticate.js';
 import { createEngineNudge } from './engine-nudge.js';
 import { createErrorHandler, refuseUnknownRoute } from './error-handler.js';
 import { createJsonBody } from './json-body.js';
@@ -14,8 +15,11 @@ import { jobRoutes } from './routes/jobs.js';
 import { messageRoutes } from './routes/messages.js';
 import { promptRoutes } from './routes/prompts.js';
 import { questionRoutes } from './routes/questions.js';
+import { queueRoutes } from './routes/queue.js';
 import { serviceRoutes } from './routes/service.js';
+import { sessionArchiveRoutes } from './routes/session-archive.js';
 import { sessionRoutes } from './routes/sessions.js';
+import { tenantEventRoutes } from './routes/tenant-events.js';
 import { turnRoutes } from './routes/turns.js';
 
 /** The API as an Express application over its dependencies. */
@@ -33,20 +37,29 @@ export function createApp(deps: AppDeps): Express {
     response.set('cache-control', 'no-store');
     next();
   });
-  app.use(createOriginGuard(settings.allowedHosts));
+  app.use(
+    createOriginGuard({
+      allowedHosts: settings.allowedHosts,
+      allowedOrigins: settings.allowedOrigins ?? [],
+    }),
+  );
+  app.use(createAuthentication(deps));
+  app.use(blobRoutes(deps));
+  app.use(sessionArchiveRoutes(deps, nudge));
   app.use(createJsonBody(settings.bodyLimitBytes));
 
   app.use(serviceRoutes(deps));
   app.use(sessionRoutes(deps, nudge));
   app.use(promptRoutes(deps, nudge));
+  app.use(queueRoutes(deps, nudge));
   app.use(cancelRoutes(deps, nudge));
   app.use(turnRoutes(deps));
   app.use(jobRoutes(deps, nudge));
   app.use(approvalRoutes(deps, nudge));
   app.use(questionRoutes(deps, nudge));
   app.use(eventRoutes(deps));
+  app.use(tenantEventRoutes(deps));
   app.use(messageRoutes(deps));
-  app.use(blobRoutes(deps));
 
   app.use(refuseUnknownRoute);
   app.use(createErrorHandler(deps.logger));

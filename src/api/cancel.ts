@@ -1,6 +1,6 @@
 /** Writes the wish to end a turn into the log (DESIGN 11). Telling the engine comes after, by the caller. */
-import { eventKeys } from '../contract/event-keys.js';
 import type { SessionUid } from '../contract/ids.js';
+import { cancelTurn } from '../core/turn-progress.js';
 import type { SessionStore } from '../store/session-store.js';
 
 export interface CancelWish {
@@ -24,19 +24,12 @@ export async function requestCancel(
   { by, cause, turn }: CancelWish,
 ): Promise<CancelOutcome> {
   return store.transact(uid, async (transaction): Promise<CancelOutcome> => {
-    const { openTurn, lastTurn } = transaction.state;
+    const { openTurn, lastTurn, inbox } = transaction.state;
     if (turn !== undefined && turn !== openTurn?.number) {
       return turn <= lastTurn ? { kind: 'ended', turn } : { kind: 'no-such-turn' };
     }
     if (openTurn === null) return { kind: 'idle' };
-    await transaction.append([
-      {
-        type: 'turn/cancel-requested',
-        key: eventKeys.cancelRequested(openTurn.number),
-        turn: openTurn.number,
-        data: { by, cause },
-      },
-    ]);
+    await transaction.append(cancelTurn(openTurn, inbox, { by, cause }));
     return { kind: 'cancelling', turn: openTurn.number };
   });
 }

@@ -27,6 +27,10 @@ export const refuseUnknownRoute: RequestHandler = (request) => {
 };
 
 function writeProblem(response: Response, problem: ProblemError): void {
-  if (problem.code === 'DRAINING' || problem.code === 'STORE_UNAVAILABLE') response.set('retry-after', '1');
+  const isPassing = problem.code === 'DRAINING' || problem.code === 'STORE_UNAVAILABLE';
+  const retryAfter = problem.retryAfterSeconds ?? (isPassing ? 1 : undefined);
+  if (retryAfter !== undefined) response.set('retry-after', String(retryAfter));
+  // RFC 9110, section 11.6.1: an answer 401 names how to authenticate.
+  if (problem.code === 'UNAUTHENTICATED') response.set('www-authenticate', 'Bearer realm="turnkeeper"');
   response.status(problem.status).type(PROBLEM_CONTENT_TYPE).send(JSON.stringify(problem.toProblem()));
 }

@@ -10,11 +10,13 @@ import { EVENT_SCHEMAS, surfaceSchema } from '../contract/events.js';
 import {
   answersBodySchema,
   approvalResourceSchema,
+  blobAnswerSchema,
   cancelAnswerSchema,
   cancelBodySchema,
   decisionBodySchema,
   decisionsAnswerSchema,
   decisionsBodySchema,
+  importedSessionSchema,
   jobBodySchema,
   messageResourceSchema,
   modelResourceSchema,
@@ -22,6 +24,8 @@ import {
   promptAnswerSchema,
   promptBodySchema,
   questionResourceSchema,
+  queueItemSchema,
+  queuePatchSchema,
   readinessSchema,
   sessionBodySchema,
   sessionPatchSchema,
@@ -30,6 +34,11 @@ import {
   turnResourceSchema,
 } from '../contract/http.js';
 import { sessionIdSchema } from '../contract/ids.js';
+import {
+  approvalChangeSchema,
+  questionChangeSchema,
+  sessionChangeSchema,
+} from '../contract/tenant-stream.js';
 
 const count = z.number().int().nonnegative();
 
@@ -54,6 +63,7 @@ export const BODIES = {
   SessionBody: sessionBodySchema,
   SessionPatch: sessionPatchSchema,
   PromptBody: promptBodySchema,
+  QueuePatch: queuePatchSchema,
   CancelBody: cancelBodySchema,
   JobBody: jobBodySchema,
   DecisionBody: decisionBodySchema,
@@ -64,8 +74,11 @@ export const BODIES = {
 /** What is answered by its name in the description, as it comes. */
 export const ANSWERS = {
   Session: sessionResourceSchema,
+  ImportedSession: importedSessionSchema,
   Turn: turnResourceSchema,
   PromptAnswer: promptAnswerSchema,
+  QueueItem: queueItemSchema,
+  Blob: blobAnswerSchema,
   CancelAnswer: cancelAnswerSchema,
   Approval: approvalResourceSchema,
   DecisionsAnswer: decisionsAnswerSchema,
@@ -73,6 +86,9 @@ export const ANSWERS = {
   Event: eventSchema,
   Frame: frameSchema,
   StreamState: streamStateSchema,
+  SessionChange: sessionChangeSchema,
+  ApprovalChange: approvalChangeSchema,
+  QuestionChange: questionChangeSchema,
   Message: messageResourceSchema,
   Model: modelResourceSchema,
   Readiness: readinessSchema,
@@ -124,6 +140,8 @@ export const parameter = (
 export const string = { type: 'string' };
 /** The session of the path. */
 export const ID = parameter('path', 'id', string, 'The session id.');
+/** What the bytes of a body are. */
+export const CONTENT_TYPE = parameter('header', 'Content-Type', string, 'The media type of the bytes.');
 /** How many items a page has. */
 export const LIMIT = parameter(
   'query',
@@ -139,6 +157,8 @@ export interface Operation {
   readonly summary: string;
   readonly parameters?: readonly Json[];
   readonly body?: keyof typeof BODIES;
+  /** The body is any bytes. */
+  readonly bytes?: boolean;
   readonly answers: Readonly<Record<string, Json>>;
 }
 

@@ -4,12 +4,15 @@
  * Owns which operations there are; a test holds it against the routes.
  */
 import { z } from 'zod';
-import { sessionStatusSchema } from '../contract/http.js';
+import { sessionStatusSchema, turnStatusSchema } from '../contract/http.js';
+import { rightOf } from './auth/route-rights.js';
 import { PROBLEM_CONTENT_TYPE } from './error-handler.js';
 import { ASK_OPERATIONS } from './openapi-asks.js';
+import { INPUT_OPERATIONS } from './openapi-input.js';
 import {
   ANSWERS,
   BODIES,
+  CONTENT_TYPE,
   CURSOR,
   ID,
   json,
@@ -25,10 +28,24 @@ import {
 } from './openapi-parts.js';
 
 const ordinal = { type: 'integer', minimum: 1 };
+const time = { type: 'string', format: 'date-time' };
 const TURN = parameter('path', 'turn', ordinal, 'The turn, from 1.');
 const WAIT = parameter('query', 'wait', { type: 'number', maximum: 300 }, 'Seconds to wait for its end.');
 const PREFER = parameter('header', 'Prefer', string, '`wait=N` is the same as `?wait=N`.');
 const KEY = parameter('header', 'Idempotency-Key', string, 'The same as `requestId` in the body.');
+
+const TURN_FILTERS = [
+  parameter('query', 'status', { enum: turnStatusSchema.options }, 'Only turns in this state.'),
+  parameter('query', 'profile', string, 'Only turns that were entered with this profile.'),
+  parameter('query', 'since', time, 'Only turns that started at this time or later.'),
+  parameter('query', 'until', time, 'Only turns that started before this time.'),
+  parameter(
+    'query',
+    'metadata.{key}',
+    string,
+    'Only turns of sessions whose metadata has this value under the key; other keys may be given beside it.',
+  ),
+];
 
 const CANCEL_ANSWERS = {
   202: json('CancelAnswer', 'The turn is being cancelled.'),
@@ -37,6 +54,7 @@ const CANCEL_ANSWERS = {
 
 const OPERATIONS: Operations = {
   ...ASK_OPERATIONS,
+  ...INPUT_OPERATIONS,
   '/v1/sessions': {
     post: {
       summary: 'Create a session',
@@ -66,8 +84,37 @@ const OPERATIONS: Operations = {
     },
     delete: {
       summary: 'Delete a session with all its data',
-      parameters: [ID],
+      parameters: [
+        ID,
+        parameter('query', 'unchangedSince', time, 'Only where no turn is open and nothing was done since.'),
+      ],
       answers: { 204: { description: 'Deleted.' } },
+    },
+  },
+  '/v1/sessions/{id}/export': {
+    get: {
+      summary: 'The session as one file, with its blobs, that can be imported anywhere',
+      parameters: [ID],
+      answers: {
+        200: {
+          description:
+            'Lines of JSON: a header, events and blobs, an end. Each has a check of all before it.',
+          content: { 'application/x-ndjson': { schema: string } },
+        },
+      },
+    },
+  },
+  '/v1/sessions/import': {
+    post: {
+      summary: 'Make a session of an exported file',
+      parameters: [
+        parameter('query', 'id', string, 'The id of the new session; default: the one in the file.'),
+        parameter('query', 'workspace', string, 'Its workspace; default: a fresh folder.'),
+        parameter('query', 'repair', { type: 'boolean' }, 'Open a damaged file up to where it is whole.'),
+        CONTENT_TYPE,
+      ],
+      bytes: true,
+      answers: { 201: json('ImportedSession', 'Imported.') },
     },
   },
   '/v1/sessions/{id}/prompts': {
@@ -92,7 +139,7 @@ const OPERATIONS: Operations = {
   '/v1/sessions/{id}/turns': {
     get: {
       summary: 'List the turns of a session, newest first',
-      parameters: [ID, LIMIT, CURSOR],
+      parameters: [ID, LIMIT, CURSOR, ...TURN_FILTERS],
       answers: { 200: list('Turn', 'A page of turns.') },
     },
   },
@@ -112,6 +159,11 @@ const OPERATIONS: Operations = {
     },
   },
   '/v1/turns': {
+    get: {
+      summary: 'List the turns of all sessions, newest first',
+      parameters: [LIMIT, CURSOR, ...TURN_FILTERS],
+      answers: { 200: list('Turn', 'A page of turns.') },
+    },
     post: {
       summary: 'Run a job: a prompt, in a session of its own where none is named',
       parameters: [WAIT, PREFER, KEY],
@@ -127,7 +179,12 @@ const OPERATIONS: Operations = {
         LIMIT,
         parameter('query', 'after', string, 'Page: a seq, exclusive. Stream: a cursor.'),
         parameter('query', 'before', { type: 'integer' }, 'Page only: the last events before this seq.'),
-        parameter('query', 'types', string, 'Page only: event types, separated by commas.'),
+        parameter(
+          'query',
+          'types',
+          string,
+          'Event types, separated by commas; of a stream its events, and no fewer frames.',
+        ),
         parameter('query', 'until', { const: 'turn-end' }, 'Stream only: end with the end of the turn.'),
         parameter('query', 'turn', ordinal, 'Stream only, with `until`: which turn.'),
         parameter('header', 'Last-Event-ID', string, 'Stream only: the cursor; wins over `after`.'),
@@ -140,6 +197,21 @@ const OPERATIONS: Operations = {
             'application/json': { schema: page('Event', 'integer') },
             'text/event-stream': { schema: string },
           },
+        },
+      },
+    },
+  },
+  '/v1/events': {
+    get: {
+      summary: 'What changes in all sessions, without content, as an event stream from now on',
+      parameters: [
+        parameter('query', 'types', string, 'Of `session`, `approval` and `question`, separated by commas.'),
+      ],
+      answers: {
+        200: {
+          description:
+            'A stream of `session` (SessionChange), `approval` (ApprovalChange), `question` (QuestionChange) and `ping`.',
+          content: { 'text/event-stream': { schema: string } },
         },
       },
     },
@@ -184,24 +256,39 @@ export function describeApi(version: string): Json {
       Object.entries(OPERATIONS).map(([path, methods]) => [
         path,
         Object.fromEntries(
-          Object.entries(methods).map(([method, operation]) => [method, describe(operation)]),
+          Object.entries(methods).map(([method, operation]) => [
+            method,
+            { ...describe(operation), security: securityOf(method, path) },
+          ]),
         ),
       ]),
     ),
-    components: { schemas: { ...componentsOf(BODIES, 'input'), ...componentsOf(ANSWERS, 'output') } },
+    components: {
+      securitySchemes: {
+        key: { type: 'http', scheme: 'bearer', description: 'An API key; its rights are the roles.' },
+      },
+      schemas: { ...componentsOf(BODIES, 'input'), ...componentsOf(ANSWERS, 'output') },
+    },
   };
 }
 
-function describe({ summary, parameters = [], body, answers }: Operation): Json {
+function describe({ summary, parameters = [], body, bytes, answers }: Operation): Json {
   return {
     summary,
     parameters,
     ...(body === undefined ? {} : { requestBody: bodyOf(body) }),
+    ...(bytes === true ? { requestBody: { required: true, content: { '*/*': {} } } } : {}),
     responses: {
       ...answers,
       default: { description: 'A problem.', content: { [PROBLEM_CONTENT_TYPE]: { schema: ref('Problem') } } },
     },
   };
+}
+
+/** The right that the key needs, as a role; an empty list is a call for everybody. */
+function securityOf(method: string, path: string): readonly Json[] {
+  const right = rightOf(method.toUpperCase(), path);
+  return right === null ? [] : [{ key: [right] }];
 }
 
 function bodyOf(name: keyof typeof BODIES): Json {

@@ -19,6 +19,7 @@ const TITLES: Readonly<Record<ProblemCode, string>> = {
   PERMISSION_NOT_ALLOWED: 'The permission mode is not allowed',
   NOT_FOUND: 'Not found',
   SESSION_CONFLICT: 'The session id is taken',
+  SESSION_CHANGED: 'The session was changed',
   TURN_RUNNING: 'A turn is running',
   ALREADY_CLAIMED: 'The item was claimed already',
   APPROVAL_DECIDED: 'The approval was decided already',
@@ -27,13 +28,17 @@ const TITLES: Readonly<Record<ProblemCode, string>> = {
   PAYLOAD_TOO_LARGE: 'The body is too large',
   UNSUPPORTED_MEDIA_TYPE: 'The content type is not supported',
   REQUEST_ID_REUSED: 'The request id was used with another body',
+  FILE_DAMAGED: 'The file is damaged',
   RATE_LIMITED: 'Too many requests',
   INTERNAL: 'Something went wrong inside of Turnkeeper',
   STORE_UNAVAILABLE: 'The store is not available',
   DRAINING: 'The server is shutting down',
 };
 
-/** A refusal that the caller is told as it stands; `field` is the path of the field that is to blame. */
+/**
+ * A refusal that the caller is told as it stands; `field` is the path of the field that is to blame, `retryAfterSeconds`
+ * when it is worth asking again.
+ */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError';
   readonly status: number;
@@ -42,6 +47,7 @@ export class ProblemError extends Error {
     readonly code: ProblemCode,
     detail: string,
     readonly field?: string,
+    readonly retryAfterSeconds?: number,
   ) {
     super(detail);
     this.status = PROBLEM_STATUS[code];

@@ -1,16 +1,28 @@
-/** Who asks: the one place where a request gets its tenant and its name. Keys will be looked at here. */
+/** Who asks: set for each request by `auth/authenticate.ts`, and read by the routes. */
 import type { Request } from 'express';
+import type { ApiKey } from '../contract/keys.js';
 
 export interface RequestContext {
   readonly tenant: string;
-  /** Who the log names as the author of what this request causes. */
+  /** Who the log names as the author of what this request causes: the key's name, or `local`. */
   readonly by: string;
+  /** What the request may do; null where no key is needed, and everything is allowed. */
+  readonly key: ApiKey | null;
 }
 
-const LOCAL: RequestContext = Object.freeze({ tenant: 'default', by: 'local' });
+/** The context of everybody where no key is needed. */
+export const LOCAL: RequestContext = Object.freeze({ tenant: 'default', by: 'local', key: null });
 
-/** The context of a request. Without keys everybody is `local` in the tenant `default`. */
-// eslint-disable-next-line @typescript-eslint/no-unused-vars -- The request is what a key will be read from.
+const contexts = new WeakMap<object, RequestContext>();
+
+/** Says who asks. */
+export function setContext(request: Request, context: RequestContext): void {
+  contexts.set(request, context);
+}
+
+/** The context of a request. Throws for one that nobody has looked at: it must not pass as somebody's. */
 export function contextOf(request: Request): RequestContext {
-  return LOCAL;
+  const context = contexts.get(request);
+  if (context === undefined) throw new Error(`Nobody has authenticated ${request.method} ${request.path}.`);
+  return context;
 }

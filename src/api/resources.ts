@@ -11,11 +11,11 @@ import type {
   TurnResource,
   TurnStatusName,
 } from '../contract/http.js';
-import { claimInput, type Inbox, type InboxEntry } from '../core/inbox.js';
+import { claimInput, type Inbox, type InboxEntry, type WaitingItem } from '../core/inbox.js';
 import { sessionStatus, type OpenTurn, type SessionState } from '../core/session-state.js';
 import { turnLimits } from '../core/turn-limits.js';
-import { textOfBlob } from '../store/large-content.js';
-import type { SessionRecord, SessionStore, TurnRecord } from '../store/session-store.js';
+import { endedTurnResource } from '../store/ended-turn.js';
+import type { SessionRecord, SessionStore } from '../store/session-store.js';
 import { DEFAULT_PROFILE_NAME } from './session-choice.js';
 
 /** A session, with what its profile decides where it asked for nothing itself. */
@@ -52,10 +52,14 @@ export function sessionResource(
 /** What waits, in the order in which it is claimed; each position counts in its own list. */
 function queueOf(inbox: Inbox): QueueItem[] {
   const items = (entries: readonly InboxEntry[], target: QueueItem['target']) =>
-    entries.map(({ itemId, requestId, content, at }, position): QueueItem => {
-      return { itemId, requestId, target, content: [...content], at, position };
-    });
+    entries.map((entry, position) => queueItem({ entry, target, position }));
   return [...items(inbox.nextStep, 'next-step'), ...items(inbox.nextTurn, 'next-turn')];
+}
+
+/** An item that waits. */
+export function queueItem({ entry, target, position }: WaitingItem): QueueItem {
+  const { itemId, requestId, content, at } = entry;
+  return { itemId, requestId, target, content: [...content], at, position };
 }
 
 /** What a follower is told of a session as it is now. The attempt is the one that runs or comes next. */
@@ -116,35 +120,4 @@ export function openTurnResource(
 
 function turnStatus(status: SessionResource['status']): TurnStatusName {
   return status === 'idle' ? 'running' : status;
-}
-
-/** A turn that has ended, with its whole output. */
-export async function endedTurnResource(
-  store: Pick<SessionStore, 'readBlob'>,
-  record: TurnRecord,
-): Promise<TurnResource> {
-  const output = await wholeText(store, record);
-  return {
-    sessionId: record.sessionId,
-    turn: record.turn,
-    status: 'ended',
-    ...(record.reason === undefined ? {} : { reason: record.reason }),
-    ...(output === undefined ? {} : { output }),
-    usage: record.usage,
-    steps: record.steps,
-    requestIds: [...record.requestIds],
-    startedAt: record.startedAt,
-    ...(record.endedAt === undefined ? {} : { endedAt: record.endedAt }),
-    approvals: [],
-  };
-}
-
-async function wholeText(
-  store: Pick<SessionStore, 'readBlob'>,
-  { uid, output }: TurnRecord,
-): Promise<string | undefined> {
-  if (output === undefined || typeof output === 'string') return output;
-  const stored = await store.readBlob(uid, output.sha256);
-  if (stored === undefined) throw new Error(`The blob ${output.sha256} of a turn's output is missing.`);
-  return textOfBlob(stored.bytes);
 }

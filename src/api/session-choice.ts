@@ -1,7 +1,9 @@
 /** Checks at the door that a profile, provider and model exist, so that no turn fails for a name that was mistyped. */
 import type { Profile } from '../contract/configuration.js';
+import type { ModelResource } from '../contract/http.js';
 import type { TurnLimits } from '../contract/session.js';
-import { chooseModel, usualModelOf, type ModelChoice } from '../core/model-choice.js';
+import { chooseModel, usualModelOf, type ModelChoice, type PartialChoice } from '../core/model-choice.js';
+import type { SessionState } from '../core/session-state.js';
 import { turnLimits } from '../core/turn-limits.js';
 import type { AppDeps } from './app-deps.js';
 import { ProblemError } from './problem.js';
@@ -84,6 +86,24 @@ export function promptChoice(
   return provider === undefined && model === undefined
     ? {}
     : pinnedChoice(asked, checkModelChoice(asked, holds, deps));
+}
+
+/**
+ * The model that will be shown a prompt: the running turn's where it steers, else what it chose itself over its session's.
+ * Undefined where the configuration does not have it.
+ */
+export function modelShown(
+  { settings, openTurn }: SessionState,
+  prompt: { readonly steers: boolean; readonly choice: PartialChoice },
+  { profiles, models }: ChoiceDeps,
+): ModelResource | undefined {
+  const running = prompt.steers ? openTurn : null;
+  const holds = running?.settings ?? settings;
+  const profile = profiles.get(holds?.profile ?? DEFAULT_PROFILE_NAME);
+  if (profile === undefined) return undefined;
+  const layers = [holds ?? {}, running?.choice, prompt.choice];
+  const { provider, model } = chooseModel(profile, layers, () => undefined);
+  return models.list().find((entry) => entry.provider === provider && entry.model === model);
 }
 
 function noSuchModel(provider: string, model: string | undefined, offered: readonly string[]): ProblemError {

@@ -2,13 +2,15 @@
 import type { SessionBody } from '../contract/http.js';
 import type { SessionId, SessionUid } from '../contract/ids.js';
 import type { SessionSettings } from '../contract/session.js';
-import type { SessionRecord } from '../store/session-store.js';
+import { StoreError, type SessionRecord } from '../store/session-store.js';
 import type { AppDeps } from './app-deps.js';
-import { checkModelChoice, DEFAULT_PROFILE_NAME, pinnedChoice } from './session-choice.js';
+import { permissionToCreate } from './auth/key-limits.js';
+import type { RequestContext } from './request-context.js';
+import { checkModelChoice, DEFAULT_PROFILE_NAME, pinnedChoice, profileNamed } from './session-choice.js';
 import { freshWorkspace, makeFreshWorkspace, resolveWorkspace } from './workspace.js';
 
 export interface SessionToCreate {
-  readonly tenant: string;
+  readonly context: RequestContext;
   readonly id: SessionId;
   readonly asked: Omit<SessionBody, 'id'>;
   /** The digest of the body that asks, which tells a repetition from a conflict. */
@@ -22,25 +24,52 @@ export interface SessionToCreate {
  */
 export async function createSession(
   deps: AppDeps,
-  { tenant, id, asked, bodySha256 }: SessionToCreate,
+  { context, id, asked, bodySha256 }: SessionToCreate,
 ): Promise<{ readonly record: SessionRecord; readonly created: boolean }> {
   const { store, settings: apiSettings } = deps;
+  // Before all checks: what was created once is found again, also by a configuration that would refuse it today.
+  const standing = await store.findSession(context.tenant, id);
+  if (standing !== undefined) {
+    return { record: await sameSession(deps, standing, { asked, bodySha256 }), created: false };
+  }
   const chosen = pinnedChoice(asked, checkModelChoice(asked, {}, deps));
+  const profile = profileNamed(asked.profile ?? DEFAULT_PROFILE_NAME, deps);
+  const permission = permissionToCreate(asked.permission, profile, context);
   const uid = deps.ids.uuid() as SessionUid;
   const settings: SessionSettings = {
     workspace:
       asked.workspace === undefined
         ? freshWorkspace(uid, apiSettings)
-        : await resolveWorkspace(asked.workspace, apiSettings),
-    profile: asked.profile ?? DEFAULT_PROFILE_NAME,
+        : await resolveWorkspace(asked.workspace, apiSettings, context.key?.workspaceRoots ?? null),
+    profile: profile.name,
     ...chosen,
-    permission: asked.permission,
+    permission,
     limits: asked.limits,
     metadata: asked.metadata,
   };
   const title = asked.title === undefined ? {} : { title: asked.title };
-  const result = await store.createSession({ tenant, id, uid, settings, bodySha256, ...title });
+  const result = await store.createSession({
+    tenant: context.tenant,
+    id,
+    uid,
+    settings,
+    bodySha256,
+    ...title,
+  });
   // Also for a repetition: the one before may have died between the commit and this line.
   if (asked.workspace === undefined) await makeFreshWorkspace(result.record.uid, apiSettings);
   return result;
+}
+
+async function sameSession(
+  { settings }: AppDeps,
+  standing: SessionRecord,
+  { asked, bodySha256 }: Pick<SessionToCreate, 'asked' | 'bodySha256'>,
+): Promise<SessionRecord> {
+  if (standing.bodySha256 !== bodySha256) {
+    throw new StoreError('SESSION_CONFLICT', `Session ${standing.id} exists with other settings.`);
+  }
+  // The one before may have died between its commit and the making of its folder.
+  if (asked.workspace === undefined) await makeFreshWorkspace(standing.uid, settings);
+  return standing;
 }

@@ -4,7 +4,7 @@
  * Owns the check at the door. That tools stay inside of it is checked again at each use, in `tools/`.
  */
 import { mkdir, realpath, rm, stat } from 'node:fs/promises';
-import { isAbsolute, join, sep } from 'node:path';
+import { isAbsolute, join, normalize, sep } from 'node:path';
 import type { SessionUid } from '../contract/ids.js';
 import type { ApiSettings } from './app-deps.js';
 import { ProblemError } from './problem.js';
@@ -35,16 +35,25 @@ type WorkspaceSettings = Pick<ApiSettings, 'workspaceRoots' | 'workspacesFolder'
 /**
  * The real path of the folder that a caller asks for.
  *
+ * @param keyRoots the folders of the caller's key; null where there is none.
  * @throws `ProblemError` `INVALID_REQUEST` where it is no existing folder with an absolute path, and
- *   `WORKSPACE_NOT_ALLOWED` for a system folder, one outside of the configured roots, or another session's own.
+ *   `WORKSPACE_NOT_ALLOWED` for a system folder, one outside of the configured roots or the key's, or another session's
+ *   own.
  */
-export async function resolveWorkspace(asked: string, settings: WorkspaceSettings): Promise<string> {
+export async function resolveWorkspace(
+  asked: string,
+  settings: WorkspaceSettings,
+  keyRoots: readonly string[] | null,
+): Promise<string> {
   if (!isAbsolute(asked) || asked.includes('\0')) throw unusable('must be an absolute path');
+  // Before the file system is asked, whose answer would tell a key what exists elsewhere.
+  if (keyRoots !== null && !keyRoots.some((root) => isInside(normalize(asked), root))) throw outsideOfKey();
   const folder = await realFolder(asked);
   if (folder === undefined) throw unusable('must be an existing folder');
   if (SYSTEM_FOLDERS.has(folder) || SYSTEM_TREES.some((tree) => isInside(folder, tree))) {
     throw notAllowed('a system folder cannot be a workspace');
   }
+  if (keyRoots !== null && !(await isInsideAny(folder, keyRoots))) throw outsideOfKey();
   const { workspaceRoots } = settings;
   if (workspaceRoots !== null && !(await isInsideAny(folder, workspaceRoots))) {
     throw notAllowed('must be inside of the folders of server.workspaceRoots');
@@ -53,6 +62,15 @@ export async function resolveWorkspace(asked: string, settings: WorkspaceSetting
     throw notAllowed("must not be inside of Turnkeeper's own folders");
   }
   return folder;
+}
+
+/** Whether a session with this workspace could have been made with a key that has these roots. */
+export async function isReachableWorkspace(
+  workspace: string,
+  keyRoots: readonly string[],
+  settings: WorkspaceSettings,
+): Promise<boolean> {
+  return isInside(workspace, settings.workspacesFolder) || isInsideAny(workspace, keyRoots);
 }
 
 /** The folder of a session that asked for none. */
@@ -91,6 +109,12 @@ function isInside(folder: string, root: string): boolean {
 
 function unusable(what: string): ProblemError {
   return new ProblemError('INVALID_REQUEST', `"workspace": ${what}.`, 'workspace');
+}
+
+function outsideOfKey(): ProblemError {
+  return notAllowed(
+    'must be inside of the folders of the key; without a workspace the session gets a fresh one',
+  );
 }
 
 function notAllowed(what: string): ProblemError {

@@ -92,8 +92,8 @@ async function startOwn(
   { env, stderr }: Pick<CliIo, 'env' | 'stderr'>,
 ): Promise<Connection> {
   const turnkeeper = await startTurnkeeper({
-    // A port of its own, so that it stands in nobody's way.
-    flags: { config, home, port: 0 },
+    // A port of its own, so that it stands in nobody's way, and for this machine alone.
+    flags: { config, home, host: '127.0.0.1', port: 0 },
     env,
     onProgress: (message) => {
       if (stderr.isTerminal) void stderr.write(`${message}\n`);

@@ -5,7 +5,11 @@ import { problemSchema, type Problem } from '../contract/http.js';
 export class ApiError extends Error {
   override readonly name = 'ApiError';
 
-  constructor(readonly problem: Problem) {
+  constructor(
+    readonly problem: Problem,
+    /** How long the server asks to be left alone; 0 where it does not. */
+    readonly retryAfterMs = 0,
+  ) {
     super(problem.detail);
   }
 
@@ -39,7 +43,14 @@ export async function apiErrorOf(response: Response): Promise<ApiError> {
       code: 'UNEXPECTED_ANSWER',
       detail: `The server answered ${String(response.status)} without saying why.`,
     },
+    retryAfterMs(response.headers),
   );
+}
+
+/** `Retry-After` in seconds; the date that it may also be says too little between two clocks. */
+function retryAfterMs(headers: Headers): number {
+  const seconds = /^\d{1,6}$/.exec(headers.get('retry-after') ?? '')?.[0];
+  return seconds === undefined ? 0 : Number(seconds) * 1000;
 }
 
 function parseProblem(text: string): Problem | undefined {

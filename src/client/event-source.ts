@@ -8,6 +8,9 @@ export interface SourceMessage {
   readonly data: string;
 }
 
+/** Text of a message, or a part of one. Comments do not count: a proxy may send them for a server that is long gone. */
+const SOMETHING_SAID = /^[^:\r\n]/m;
+
 /**
  * The messages of one connection, until it closes.
  *
@@ -20,11 +23,13 @@ export async function* readEventSource(
 ): AsyncGenerator<SourceMessage, void, void> {
   const connection = new AbortController();
   const ended = signal === undefined ? connection.signal : AbortSignal.any([signal, connection.signal]);
+  let patienceMs = silenceMs;
   /** Waits for the other side; the time that the caller takes between two messages does not count as silence. */
   const heard = async <T>(answer: Promise<T>): Promise<T> => {
+    const since = performance.now();
     const timer = setTimeout(() => {
       connection.abort();
-    }, silenceMs);
+    }, patienceMs);
     try {
       return await answer;
     } catch (error) {
@@ -33,11 +38,13 @@ export async function* readEventSource(
         : error;
     } finally {
       clearTimeout(timer);
+      patienceMs -= performance.now() - since;
     }
   };
 
   try {
     const response = await heard(connect(ended));
+    patienceMs = silenceMs;
     const reader = (response.body as ReadableStream<Uint8Array> | null)?.getReader();
     if (reader === undefined) throw new ConnectionError('The server sent no stream.');
     const messages: SourceMessage[] = [];
@@ -46,7 +53,9 @@ export async function* readEventSource(
     for (;;) {
       const { done, value } = await heard(reader.read().catch(toConnectionError));
       if (done) return;
-      parser.feed(decoder.decode(value, { stream: true }));
+      const text = decoder.decode(value, { stream: true });
+      if (SOMETHING_SAID.test(text)) patienceMs = silenceMs;
+      parser.feed(text);
       yield* messages.splice(0);
     }
   } finally {

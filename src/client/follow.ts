@@ -5,10 +5,11 @@
  * It ends with `end`, with the caller's signal, or with a problem that no repetition would cure.
  */
 import type { Frame } from '../contract/chunks.js';
-import type { SessionEvent } from '../contract/events.js';
+import type { EventType, SessionEvent } from '../contract/events.js';
 import type { StreamState, TurnResource } from '../contract/http.js';
-import { ApiError, ConnectionError } from './api-error.js';
-import { readEventSource, type SourceMessage } from './event-source.js';
+import type { ApiError } from './api-error.js';
+import type { SourceMessage } from './event-source.js';
+import { readAcrossConnections, type ReconnectOptions } from './reconnect.js';
 import type { Send } from './request.js';
 
 export type FollowItem =
@@ -19,30 +20,16 @@ export type FollowItem =
   /** The last item of a follow with `until`; null where there was no turn to end. */
   | { readonly type: 'end'; readonly turn: TurnResource | null };
 
-export interface FollowOptions {
+export interface FollowOptions extends ReconnectOptions {
   /** A cursor: the `cursor` of a prompt's answer, or the `id` of an item. Default: from the start of the log. */
   readonly after?: string | undefined;
   /** Ends the follow with the end of the turn. */
   readonly until?: 'turn-end' | undefined;
   /** With `until`: which turn; default: the one that is open when the follow begins. */
   readonly turn?: number | undefined;
-  /** Ends the follow by throwing its reason. */
-  readonly signal?: AbortSignal | undefined;
-  /** Told of each break, with how long it takes until the next try. */
-  readonly onDisconnect?: ((error: unknown, retryInMs: number) => void) | undefined;
-  /** Shorter times for tests. */
-  readonly timing?: FollowTiming | undefined;
+  /** Only these events; frames come all the same. Default: all. */
+  readonly types?: readonly EventType[] | undefined;
 }
-
-/** In milliseconds. */
-export interface FollowTiming {
-  /** A connection on which nothing comes for this long, not even a ping, is dead. */
-  readonly silenceMs: number;
-  readonly firstBackoffMs: number;
-  readonly maxBackoffMs: number;
-}
-
-const DEFAULT_TIMING: FollowTiming = { silenceMs: 25_000, firstBackoffMs: 250, maxBackoffMs: 5000 };
 
 /** Follows the stream at `path`. @throws `ApiError` for what no repetition cures, or the signal's reason. */
 export async function* follow(
@@ -50,32 +37,16 @@ export async function* follow(
   path: string,
   options: FollowOptions,
 ): AsyncGenerator<FollowItem, void, void> {
-  const { signal, timing = DEFAULT_TIMING } = options;
   const place = new Place(options);
-  for (let failures = 0; ; failures += 1) {
-    let failure: unknown = new ConnectionError('The server closed the stream.');
-    try {
-      const messages = readEventSource(
-        (connectionSignal) => send(path, { ...place.request(), signal: connectionSignal }),
-        { signal, silenceMs: timing.silenceMs },
-      );
-      for await (const message of messages) {
-        failures = 0;
-        const item = place.take(message);
-        if (item === 'hole') break;
-        if (item === undefined) continue;
-        yield item;
-        if (item.type === 'end') return;
-      }
-    } catch (error) {
-      signal?.throwIfAborted();
-      if (isFinal(error) && !place.retreat(error)) throw error;
-      failure = error;
-    }
-    const delayMs = backoff(failures, timing);
-    options.onDisconnect?.(failure, delayMs);
-    await delay(delayMs, signal);
-  }
+  yield* readAcrossConnections<FollowItem>(
+    {
+      connect: (signal) => send(path, { ...place.request(), signal }),
+      take: (message) => place.take(message),
+      isLast: ({ type }) => type === 'end',
+      retreat: (refusal) => place.retreat(refusal),
+    },
+    options,
+  );
 }
 
 /** Where the follow is: what it has, and what it asks for next. */
@@ -98,19 +69,19 @@ class Place {
         accept: 'text/event-stream',
         ...(this.#cursor === undefined ? {} : { 'last-event-id': this.#cursor }),
       },
-      query: { until: this.options.until, turn: this.#turn },
+      query: { until: this.options.until, turn: this.#turn, types: this.options.types?.join(',') },
     };
   }
 
-  /** The item of a message; undefined for what the caller has already and what is no item; `hole` where one is missing. */
-  take({ event, id = '', data }: SourceMessage): FollowItem | 'hole' | undefined {
+  /** The item of a message; undefined for what the caller has already and what is no item; `reconnect` where one is missing. */
+  take({ event, id = '', data }: SourceMessage): FollowItem | 'reconnect' | undefined {
     switch (event) {
       case 'event': {
         const logged = JSON.parse(data) as SessionEvent;
         if (this.#seq !== undefined && logged.seq <= this.#seq) return undefined;
-        if (this.#seq !== undefined && logged.seq > this.#seq + 1) return 'hole';
+        if (this.#isHole(logged.seq)) return 'reconnect';
         this.#seq = logged.seq;
-        this.#cursor = id;
+        this.#moveTo(id);
         return { type: 'event', id, event: logged };
       }
       case 'frame': {
@@ -130,45 +101,35 @@ class Place {
         const turn = JSON.parse(data) as TurnResource | { readonly turn: null };
         return { type: 'end', turn: turn.turn === null ? null : turn };
       }
+      case 'ping':
+        // Where events are left out it takes the cursor past them.
+        if (id !== '') this.#moveTo(id);
+        return undefined;
       default:
         return undefined;
     }
+  }
+
+  /** Where the caller wants some events only, gaps are what it asked for. */
+  #isHole(seq: number): boolean {
+    return this.options.types === undefined && this.#seq !== undefined && seq > this.#seq + 1;
+  }
+
+  #moveTo(id: string): void {
+    this.#cursor = id;
+    // It says that no frame is of an attempt that goes on. A machine that lost its power may give their numbers again.
+    if (!id.includes('+')) this.#frame = 0;
   }
 
   /**
    * Gives up the frame of the cursor where the server does not know it any more: frames are not flushed as the log is, so
    * a machine that lost its power may have lost the last ones, with the attempt that they were of.
    */
-  retreat(error: unknown): boolean {
-    const isLost = error instanceof ApiError && error.code === 'INVALID_CURSOR' && this.#frame > 0;
-    if (!isLost || this.#seq === undefined) return false;
-    this.#cursor = String(this.#seq);
+  retreat({ code }: ApiError): boolean {
+    const [seq, frame] = this.#cursor?.split('+') ?? [];
+    if (code !== 'INVALID_CURSOR' || frame === undefined) return false;
+    this.#cursor = seq;
     this.#frame = 0;
     return true;
   }
-}
-
-/** Whether the same request would be refused again. */
-function isFinal(error: unknown): boolean {
-  if (!(error instanceof ApiError)) return !(error instanceof ConnectionError);
-  return error.status < 500 && error.status !== 408 && error.status !== 429;
-}
-
-/** Doubles from the first to the longest; half of it is chance, so that many who broke off together do not return together. */
-function backoff(failures: number, { firstBackoffMs, maxBackoffMs }: FollowTiming): number {
-  const longest = Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(failures, 16));
-  return longest / 2 + (longest / 2) * Math.random();
-}
-
-async function delay(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal?.addEventListener('abort', done);
-  });
-  signal?.throwIfAborted();
 }

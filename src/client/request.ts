@@ -9,6 +9,9 @@ export interface ConnectionOptions {
   readonly fetch?: typeof fetch | undefined;
 }
 
+/** Bytes that are sent; a stream is sent as it comes. */
+export type Upload = Uint8Array | Blob | ReadableStream<Uint8Array>;
+
 export type QueryValue = string | number | undefined;
 
 export interface RequestOptions {
@@ -16,6 +19,8 @@ export interface RequestOptions {
   readonly query?: Readonly<Record<string, QueryValue>> | undefined;
   /** Sent as JSON. */
   readonly body?: unknown;
+  /** Sent as they are, in the place of a body. */
+  readonly bytes?: { readonly data: Upload; readonly mediaType: string };
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
   /** A status that is no error for this call although it says so. */
@@ -28,17 +33,22 @@ export type Send = (path: string, options?: RequestOptions) => Promise<Response>
 /** Makes the function by which all calls of one client go out. */
 export function createSend({ baseUrl, apiKey, fetch: ownFetch }: ConnectionOptions): Send {
   const base = baseUrl.replace(/\/+$/, '');
-  return async (path, { method = 'GET', query = {}, body, headers = {}, signal, expectedStatus } = {}) => {
+  return async (path, options = {}) => {
+    const { method = 'GET', query = {}, body, bytes, headers = {}, signal, expectedStatus } = options;
     const doFetch = ownFetch ?? globalThis.fetch;
     const init: RequestInit = {
       method,
       headers: {
         accept: 'application/json',
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(bytes === undefined ? {} : { 'content-type': bytes.mediaType }),
         ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
         ...headers,
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(bytes === undefined ? {} : { body: bytes.data as NonNullable<RequestInit['body']> }),
+      // What a stream needs (WHATWG Fetch): the answer is read once it has been sent.
+      ...(bytes?.data instanceof ReadableStream ? { duplex: 'half' } : {}),
       ...(signal === undefined ? {} : { signal }),
     };
     const response = await reached(base, signal, () => doFetch(base + path + queryText(query), init));

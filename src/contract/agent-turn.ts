@@ -135,6 +135,8 @@ export const ACTIVITY_FAILURE = {
   attemptSuperseded: 'AttemptSuperseded',
   /** The session log does not answer; the activity is tried again until it does. */
   storeUnavailable: 'StoreUnavailable',
+  /** A follow-up of a turn was not done, and is to be tried again. */
+  followUpFailed: 'FollowUpFailed',
   /** The worker shuts down; the next one goes on. */
   workerShutdown: 'WorkerShutdown',
 } as const;

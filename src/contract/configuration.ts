@@ -12,6 +12,19 @@ const milliseconds = z.number().int().positive();
 const TEN_YEARS_MS = 315_576_000_000;
 const port = z.number().int().min(0).max(65_535);
 const price = z.number().nonnegative();
+const hostName = z
+  .string()
+  .regex(
+    /^([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])$/,
+    'must be a host name without a port, such as agents.example',
+  );
+const origin = z
+  .string()
+  .refine(isOrigin, 'must be an origin as browsers send it, such as https://app.example, without a path');
+
+function isOrigin(text: string): boolean {
+  return /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
+}
 
 /** Prices in US dollars per million tokens; a part that is left out is priced as `input`. */
 export const priceSchema = z.strictObject({
@@ -87,6 +100,11 @@ export const profileEntrySchema = z.strictObject({
   maxParallelToolCalls: ordinal.optional(),
   /** `auto`: commands run in a sandbox where one works on the host; `off`: never, so that they ask. */
   sandbox: z.enum(['auto', 'off']).optional(),
+  /**
+   * Titles of sessions that have none: `prompt` from the first prompt's text, `model` also by the session's model after
+   * the first turn, `off` none.
+   */
+  titles: z.enum(['prompt', 'model', 'off']).optional(),
   instructions: z.string().optional(),
 });
 export type ProfileEntry = z.infer<typeof profileEntrySchema>;
@@ -107,6 +125,7 @@ export interface Profile {
   readonly approvalExpiresMs: number | null;
   readonly maxParallelToolCalls: number;
   readonly sandbox: 'auto' | 'off';
+  readonly titles: 'prompt' | 'model' | 'off';
   /** Text of the operator for the system prompt, after Turnkeeper's own sections. */
   readonly instructions: string;
 }
@@ -120,6 +139,7 @@ export const DEFAULT_PROFILE = {
   approvalExpiresMs: null,
   maxParallelToolCalls: 10,
   sandbox: 'auto',
+  titles: 'prompt',
   instructions: '',
   parameters: {},
 } as const satisfies Omit<Profile, 'name' | 'provider' | 'model'>;
@@ -147,8 +167,21 @@ export const configurationSchema = z.strictObject({
         .int()
         .min(1024)
         .default(4 * 1024 * 1024),
+      /** The largest upload. */
+      uploadLimitBytes: z
+        .number()
+        .int()
+        .min(1024)
+        .max(256 * 1024 * 1024)
+        .default(32 * 1024 * 1024),
       /** Where sessions may have their workspace; null is any folder but system folders. */
       workspaceRoots: z.array(z.string()).nullable().default(null),
+      /** `auto`: an API key is needed once one exists. `required`: always. */
+      keys: z.enum(['auto', 'required']).default('auto'),
+      /** Host names, beside those of loopback, that requests may be addressed to; null is any, once off loopback. */
+      allowedHosts: z.array(hostName).nullable().default(null),
+      /** Origins whose pages may call the API; no other page can read anything of it. */
+      allowedOrigins: z.array(origin).default([]),
     })
     .prefault({}),
   home: z.string().min(1).default('~/.turnkeeper'),
@@ -175,5 +208,17 @@ export const configurationSchema = z.strictObject({
   extensions: z.array(z.string().min(1)).default([]),
   /** Where `web_search` asks; null: the tool is not offered. */
   webSearch: webSearchSchema.nullable().default(null),
+  retention: z
+    .strictObject({
+      /** Sessions that nothing was done in for so many days are deleted; null keeps them for ever. */
+      sessionsAfterDays: z.number().positive().max(36_500).nullable().default(null),
+    })
+    .prefault({}),
+  webhooks: z
+    .strictObject({
+      /** Whether webhooks may be addressed to hosts that are not on the public internet. */
+      allowPrivateAddresses: z.boolean().default(false),
+    })
+    .prefault({}),
 });
 export type Configuration = z.infer<typeof configurationSchema>;

@@ -34,5 +34,7 @@ export const eventKeys = {
   questionAsked: (turn: number, step: number, index: number) => `question/${path(turn, step, index)}`,
   questionAnswered: (questionId: QuestionId) => `answered/${questionId}`,
   sessionRepaired: (turn: number) => `repaired/${String(turn)}`,
+  /** A session gets one title from its first prompt, and one from its model. */
+  sessionTitle: (source: 'fallback' | 'model') => `title/${source}`,
   todoWrite: (turn: number, step: number, index: number) => `todo/${path(turn, step, index)}`,
 } as const;

@@ -17,6 +17,7 @@ import {
   sha256Schema,
   type SessionId,
 } from './ids.js';
+import { jsonValueSchema } from './json.js';
 import { permissionModeSchema, sessionSettingsChangesSchema, sessionSettingsSchema } from './session.js';
 import { turnEndReasonSchema } from './turn-end.js';
 import { usageSchema } from './usage.js';
@@ -60,6 +61,8 @@ export const inboxItemSchema = z.strictObject({
   model: z.string().optional(),
   /** Set where nobody can answer what the turn asks: its asks are closed at once instead of waiting. */
   unattended: z.boolean().optional(),
+  /** The JSON Schema that the last message of the item's turn has to fit. */
+  outputSchema: z.record(z.string(), jsonValueSchema).optional(),
 });
 export type InboxItem = z.infer<typeof inboxItemSchema>;
 
@@ -140,6 +143,8 @@ export const EVENT_SCHEMAS = {
   'turn/end': z.strictObject({
     reason: turnEndReasonSchema,
     output: z.union([z.string(), blobBlockSchema]).optional(),
+    /** The output as a value, where the turn had an output schema; as a blob of JSON text where it is large. */
+    structured: jsonValueSchema.optional(),
     usage: usageSchema,
     steps: count,
   }),

@@ -29,6 +29,7 @@ import {
   sessionIdSchema,
   sha256Schema,
 } from './ids.js';
+import { isTooDeep, jsonValueSchema } from './json.js';
 import { metadataSchema, permissionModeSchema, turnLimitsSchema } from './session.js';
 import { turnEndReasonSchema } from './turn-end.js';
 import { usageSchema } from './usage.js';
@@ -88,10 +89,16 @@ export const sessionPatchSchema = z.strictObject({
 });
 export type SessionPatch = z.infer<typeof sessionPatchSchema>;
 
+/** What becomes of a prompt where a turn is open: it is refused, or goes first and the turn is cancelled. */
+export const whenRunningSchema = z.enum(['reject', 'interrupt']);
+export type WhenRunning = z.infer<typeof whenRunningSchema>;
+
 export const promptBodySchema = z
   .strictObject({
     requestId: requestIdSchema.optional(),
     mode: promptModeSchema.default('queue'),
+    /** Default: it waits as its mode says. */
+    whenRunning: whenRunningSchema.optional(),
     text: nonBlank.optional(),
     content: contentSchema.optional(),
     timeZone: timeZoneSchema.optional(),
@@ -100,11 +107,48 @@ export const promptBodySchema = z
     /** Nobody can answer what the turn asks: its asks are closed at once instead of waiting. */
     unattended: z.boolean().optional(),
   })
-  .refine(hasOneInput, ONE_INPUT);
+  .refine(hasOneInput, ONE_INPUT)
+  .refine(({ mode, whenRunning }) => whenRunning !== 'interrupt' || mode === 'queue', {
+    error: 'a prompt that interrupts has a turn of its own, so its mode is queue',
+    path: ['whenRunning'],
+  });
 export type PromptBody = z.infer<typeof promptBodySchema>;
+
+/** A change of an item that waits: other content, another mode, or both. */
+export const queuePatchSchema = z
+  .strictObject({
+    text: nonBlank.optional(),
+    content: contentSchema.optional(),
+    mode: z.enum(['steer', 'queue']).optional(),
+  })
+  .refine(({ text, content }) => text === undefined || content === undefined, ONE_INPUT)
+  .refine((patch) => Object.values(patch).some((value) => value !== undefined), {
+    error: 'give text, content or mode',
+    path: ['text'],
+  });
+export type QueuePatch = z.infer<typeof queuePatchSchema>;
 
 export const cancelBodySchema = z.strictObject({ cause: z.string().max(500).optional() });
 export type CancelBody = z.infer<typeof cancelBodySchema>;
+
+/** The largest JSON Schema of a job, as JSON text in UTF-8. */
+export const MAX_OUTPUT_SCHEMA_BYTES = 64 * 1024;
+
+/** A JSON Schema as an object. Whether it is a valid one is checked by who has a validator. */
+const outputSchemaSchema = z
+  .record(z.string(), z.unknown())
+  .refine((schema) => !isTooDeep(schema), { error: 'is nested too deeply', abort: true })
+  .refine(
+    (schema) => new TextEncoder().encode(JSON.stringify(schema)).byteLength <= MAX_OUTPUT_SCHEMA_BYTES,
+    `must be at most ${String(MAX_OUTPUT_SCHEMA_BYTES / 1024)} KiB of JSON`,
+  );
+
+/** Where the end of a turn is posted to. The secret signs what is posted, and is shown nowhere. */
+export const webhookSchema = z.strictObject({
+  url: z.string().min(1).max(4096),
+  secret: z.string().min(1).max(1024).optional(),
+});
+export type Webhook = z.infer<typeof webhookSchema>;
 
 export const jobBodySchema = z.strictObject({
   prompt: z.union([nonBlank, contentSchema]),
@@ -120,6 +164,8 @@ export const jobBodySchema = z.strictObject({
   timeZone: timeZoneSchema.optional(),
   /** As in a prompt. */
   unattended: z.boolean().optional(),
+  outputSchema: outputSchemaSchema.optional(),
+  webhook: webhookSchema.optional(),
 });
 export type JobBody = z.infer<typeof jobBodySchema>;
 
@@ -160,12 +206,20 @@ export const sessionResourceSchema = z.strictObject({
 });
 export type SessionResource = z.infer<typeof sessionResourceSchema>;
 
+/** A session that was imported; `repaired` says what is not as it was, as `session/repaired` does. */
+export const importedSessionSchema = sessionResourceSchema.extend({
+  repaired: z.strictObject({ what: z.string(), lost: z.number().int().nonnegative().optional() }).optional(),
+});
+export type ImportedSession = z.infer<typeof importedSessionSchema>;
+
 export const turnResourceSchema = z.strictObject({
   sessionId: sessionIdSchema,
   turn: ordinal,
   status: turnStatusSchema,
   reason: turnEndReasonSchema.optional(),
   output: z.string().optional(),
+  /** The output as a value that fits the turn's output schema. */
+  structured: jsonValueSchema.optional(),
   usage: usageSchema,
   steps: count,
   requestIds: z.array(requestIdSchema),
@@ -279,6 +333,10 @@ export const promptAnswerSchema = z.strictObject({
   duplicate: z.boolean(),
 });
 export type PromptAnswer = z.infer<typeof promptAnswerSchema>;
+
+/** Bytes that were uploaded, as content blocks name them. */
+export const blobAnswerSchema = z.strictObject({ sha256: sha256Schema, bytes: count, mediaType: z.string() });
+export type BlobAnswer = z.infer<typeof blobAnswerSchema>;
 
 export const cancelAnswerSchema = z.strictObject({ cancelled: z.boolean(), turn: ordinal.nullable() });
 export type CancelAnswer = z.infer<typeof cancelAnswerSchema>;

@@ -44,6 +44,13 @@ export type ApprovalId = z.infer<typeof approvalIdSchema>;
 export const questionIdSchema = z.string().min(1).brand<'QuestionId'>();
 export type QuestionId = z.infer<typeof questionIdSchema>;
 
+/** Names an API key; it is no secret. */
+export const keyIdSchema = z
+  .string()
+  .regex(/^[a-z0-9]{12}$/)
+  .brand<'KeyId'>();
+export type KeyId = z.infer<typeof keyIdSchema>;
+
 /** Lower-case hexadecimal SHA-256 of a blob's bytes. */
 export const sha256Schema = z
   .string()

@@ -1,10 +1,13 @@
 /**
  * The inbox: two lists of prompts, folded from `agent/inbox/spliced`.
  *
- * Owns the lists and the rule of what a step claims. Does not decide when a turn opens: see `session-state.ts`.
+ * Owns the lists, the rule of what a step claims, and how an item that waits is changed. Does not decide when a turn opens:
+ * see `session-state.ts`.
  */
+import type { InputBlock } from '../contract/content.js';
 import { type EventOf, type InboxItem, type InboxTarget, type NewEvent } from '../contract/events.js';
 import { eventKeys } from '../contract/event-keys.js';
+import type { ItemId } from '../contract/ids.js';
 
 /** An item with where it stands in the log; `changes` counts its edits and moves. */
 export interface InboxEntry extends InboxItem {
@@ -83,4 +86,83 @@ export function claimInput(inbox: Inbox, turn: number, step: number): Claim {
     entries: [...fromStep, ...fromTurn],
     events: [...splice('next-step', fromStep), ...splice('next-turn', fromTurn)],
   };
+}
+
+/** An item that waits, and where: `position` counts in its own list. */
+export interface WaitingItem {
+  readonly entry: InboxEntry;
+  readonly target: InboxTarget;
+  readonly position: number;
+}
+
+/** Where the item waits; undefined where it does not. */
+export function findItem(inbox: Inbox, itemId: ItemId): WaitingItem | undefined {
+  for (const target of ['next-step', 'next-turn'] as const) {
+    const list = inboxList(inbox, target);
+    const position = list.findIndex((entry) => entry.itemId === itemId);
+    const entry = list[position];
+    if (entry !== undefined) return { entry, target, position };
+  }
+  return undefined;
+}
+
+/** The item with other content, in its place. */
+export function editItem(item: WaitingItem, content: readonly InputBlock[]): NewEvent {
+  return replaced(item, { content: [...content] }, 'edited');
+}
+
+/**
+ * The item as a prompt of that mode, behind those that wait already; nothing where it is one. An injected item that is
+ * made a steer keeps its place and wakes from now on.
+ */
+export function moveItem(inbox: Inbox, item: WaitingItem, mode: 'steer' | 'queue'): NewEvent[] {
+  const target: InboxTarget = mode === 'steer' ? 'next-step' : 'next-turn';
+  if (target === item.target) return item.entry.wakes ? [] : [replaced(item, { wakes: true }, 'moved')];
+  return [
+    {
+      type: 'agent/inbox/spliced',
+      key: changeKey(item),
+      data: {
+        target,
+        start: inboxList(inbox, target).length,
+        inserted: [{ ...itemOf(item.entry), wakes: true }],
+        outcome: 'moved',
+      },
+    },
+  ];
+}
+
+/** The item's removal. */
+export function removeItem(item: WaitingItem): NewEvent {
+  const { entry, target, position } = item;
+  return {
+    type: 'agent/inbox/spliced',
+    key: changeKey(item),
+    data: { target, start: position, removed: [entry.itemId], outcome: 'canceled' },
+  };
+}
+
+function replaced(item: WaitingItem, changes: Partial<InboxItem>, outcome: 'edited' | 'moved'): NewEvent {
+  const { entry, target, position } = item;
+  return {
+    type: 'agent/inbox/spliced',
+    key: changeKey(item),
+    data: {
+      target,
+      start: position,
+      removed: [entry.itemId],
+      inserted: [{ ...itemOf(entry), ...changes }],
+      outcome,
+    },
+  };
+}
+
+function changeKey({ entry }: WaitingItem): string {
+  return eventKeys.item(entry.itemId, entry.changes + 1);
+}
+
+/** The item without its place in the log. */
+// eslint-disable-next-line @typescript-eslint/no-unused-vars -- Named to be left out, whatever else an item has.
+function itemOf({ at, changes, ...item }: InboxEntry): InboxItem {
+  return item;
 }

@@ -5,7 +5,7 @@
  */
 import type { FinishReason } from '../contract/chunks.js';
 import type { BlobBlock } from '../contract/content.js';
-import type { EventData, Question } from '../contract/events.js';
+import type { EventData, InboxItem, Question } from '../contract/events.js';
 import type { ApprovalId, CallId, QuestionId, RequestId } from '../contract/ids.js';
 import type { SessionSettings } from '../contract/session.js';
 import { ZERO_USAGE, type Usage } from '../contract/usage.js';
@@ -79,7 +79,21 @@ export interface OpenTurn {
   readonly choice: { readonly provider?: string | undefined; readonly model?: string | undefined };
   /** Nobody can answer what the turn asks. */
   readonly unattended: boolean;
+  /** What the last message of the turn has to fit; null for no more than text. */
+  readonly outputSchema: OutputSchemaState | null;
 }
+
+export interface OutputSchemaState {
+  readonly schema: JsonSchema;
+  /** How often the turn has told the model of it, the first time included. */
+  readonly told: number;
+}
+
+/** A JSON Schema as a caller brought it. */
+export type JsonSchema = NonNullable<InboxItem['outputSchema']>;
+
+/** The name of the source of what the model is told of its turn's output schema. */
+export const OUTPUT_SCHEMA_SOURCE = 'output-schema';
 
 /** A turn that is due and not entered yet. */
 export function newTurn(number: number, at: string): OpenTurn {
@@ -98,6 +112,7 @@ export function newTurn(number: number, at: string): OpenTurn {
     settings: null,
     choice: {},
     unattended: false,
+    outputSchema: null,
   };
 }
 

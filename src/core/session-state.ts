@@ -5,12 +5,22 @@
  * apart (`messages.ts`), so that this state stays small however old the session is.
  */
 import type { BlobBlock } from '../contract/content.js';
-import type { EventData, EventOf, SessionEvent } from '../contract/events.js';
+import type { EventData, EventOf, MessageSource, SessionEvent } from '../contract/events.js';
 import type { QuestionId, SessionId } from '../contract/ids.js';
-import { inCall, inStep, inTurn, newStep, newTurn, type CallState, type OpenTurn } from './open-turn.js';
+import {
+  inCall,
+  inStep,
+  inTurn,
+  newStep,
+  newTurn,
+  OUTPUT_SCHEMA_SOURCE,
+  type CallState,
+  type OpenTurn,
+} from './open-turn.js';
 import type { PermissionGrant } from './permission.js';
 
-export type { CallAsk, CallState, OpenStep, OpenTurn } from './open-turn.js';
+export { OUTPUT_SCHEMA_SOURCE } from './open-turn.js';
+export type { CallAsk, CallState, JsonSchema, OpenStep, OpenTurn, OutputSchemaState } from './open-turn.js';
 import type { SessionStatus } from '../contract/http.js';
 import type { SessionSettings } from '../contract/session.js';
 import { addUsage, totalTokens, ZERO_USAGE, type Usage } from '../contract/usage.js';
@@ -23,6 +33,8 @@ export interface SessionState {
   readonly sessionId: SessionId | null;
   readonly settings: SessionSettings | null;
   readonly title: string;
+  /** Who gave the title; null where there is none. */
+  readonly titleSource: EventData<'session/title'>['source'] | null;
   readonly inbox: Inbox;
   /** The last turn that has ended, 0 before the first. */
   readonly lastTurn: number;
@@ -50,6 +62,7 @@ export const INITIAL_STATE: SessionState = Object.freeze({
   sessionId: null,
   settings: null,
   title: '',
+  titleSource: null,
   inbox: EMPTY_INBOX,
   lastTurn: 0,
   openTurn: null,
@@ -91,7 +104,7 @@ function change(state: SessionState, event: SessionEvent): Partial<SessionState>
         ? {}
         : { settings: { ...state.settings, permission: event.data.permission } };
     case 'session/title':
-      return { title: event.data.title };
+      return { title: event.data.title, titleSource: event.data.source };
     case 'agent/inbox/spliced':
       return spliced(state, event);
     case 'turn/start': {
@@ -128,7 +141,7 @@ function change(state: SessionState, event: SessionEvent): Partial<SessionState>
     case 'user/message': {
       const { source, content } = event.data;
       return {
-        ...inStep(state, (step) => ({ ...step, userMessages: step.userMessages + 1 })),
+        ...inTurn(state, (turn) => messageAdded(turn, source)),
         ...(source.kind === 'context' && source.form === 'snapshot'
           ? { contextSnapshot: textOf(content) }
           : {}),
@@ -189,6 +202,17 @@ function definedOnly<T extends object>(value: T): { [K in keyof T]: Exclude<T[K]
   return Object.fromEntries(Object.entries(value).filter(([, entry]) => entry !== undefined)) as never;
 }
 
+function messageAdded(turn: OpenTurn, source: MessageSource): OpenTurn {
+  const { step, outputSchema } = turn;
+  const isTold = source.kind === 'hook' && source.name === OUTPUT_SCHEMA_SOURCE;
+  return {
+    ...turn,
+    step: step === null ? null : { ...step, userMessages: step.userMessages + 1 },
+    outputSchema:
+      isTold && outputSchema !== null ? { ...outputSchema, told: outputSchema.told + 1 } : outputSchema,
+  };
+}
+
 function spend(state: SessionState, usage: Usage): Partial<SessionState> {
   return {
     ...state,
@@ -206,11 +230,18 @@ function spliced(state: SessionState, event: EventOf<'agent/inbox/spliced'>): Pa
     );
     const chosen = taken.findLast(({ provider, model }) => provider !== undefined || model !== undefined);
     const unattended = taken.some((entry) => entry.unattended === true);
-    if (chosen === undefined && !unattended) return { inbox };
+    const schema = taken.findLast(({ outputSchema }) => outputSchema !== undefined)?.outputSchema;
+    if (chosen === undefined && !unattended && schema === undefined) return { inbox };
     const choice = chosen === undefined ? {} : { choice: { provider: chosen.provider, model: chosen.model } };
+    const output = schema === undefined ? {} : { outputSchema: { schema, told: 0 } };
     return {
       inbox,
-      ...inTurn(state, (turn) => ({ ...turn, ...choice, unattended: turn.unattended || unattended })),
+      ...inTurn(state, (turn) => ({
+        ...turn,
+        ...choice,
+        ...output,
+        unattended: turn.unattended || unattended,
+      })),
     };
   }
   // Admission opens a turn by the same event that stores the prompt, so the log alone says which turn is due.

@@ -9,6 +9,7 @@ import { eventKeys } from '../contract/event-keys.js';
 import type { EventData, MessageSource, NewEvent, Todo } from '../contract/events.js';
 import type { ToolResultCode } from '../contract/failures.js';
 import type { IdSource, MessageId } from '../contract/ids.js';
+import type { JsonValue } from '../contract/json.js';
 import type { SessionLimits, TurnLimits } from '../contract/session.js';
 import type { TurnEndReason } from '../contract/turn-end.js';
 import { isOpen } from './asks.js';
@@ -48,6 +49,22 @@ export function enterTurn(
       ...claim.events,
     ],
   };
+}
+
+/**
+ * The wish to end the open turn. One that is not entered yet is entered by it, so that it takes what was meant for it and
+ * nothing that comes after the wish.
+ */
+export function cancelTurn(
+  turn: OpenTurn,
+  inbox: Inbox,
+  wish: EventData<'turn/cancel-requested'>,
+): NewEvent[] {
+  const { number, started } = turn;
+  return [
+    ...(started ? [] : enterTurn(number, inbox).events),
+    { type: 'turn/cancel-requested', key: eventKeys.cancelRequested(number), turn: number, data: wish },
+  ];
 }
 
 /** What a step says to the model beside the input that it claims. */
@@ -328,8 +345,16 @@ export function stepEnd(turn: number, step: number, next: 'step' | 'end'): NewEv
   return { type: 'step/end', key: eventKeys.stepEnd(turn, step), turn, step, data: { next } };
 }
 
-/** `output` is the text of the last assistant message, whole or moved to the blob store. */
-export function turnEnd(turn: OpenTurn, reason: TurnEndReason, output: string | BlobBlock | null): NewEvent {
+/**
+ * `output` is the text of the last assistant message, whole or moved to the blob store; `structured` is its value where
+ * it fits the turn's output schema.
+ */
+export function turnEnd(
+  turn: OpenTurn,
+  reason: TurnEndReason,
+  output: string | BlobBlock | null,
+  structured?: JsonValue,
+): NewEvent {
   return {
     type: 'turn/end',
     key: eventKeys.turnEnd(turn.number),
@@ -337,6 +362,7 @@ export function turnEnd(turn: OpenTurn, reason: TurnEndReason, output: string | 
     data: {
       reason,
       ...(output === null ? {} : { output }),
+      ...(structured === undefined ? {} : { structured }),
       usage: turn.usage,
       steps: turn.steps,
     },

@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import type { AssistantBlock, BlobBlock, InputBlock, ToolResultBlock } from '../contract/content.js';
 import { assertNever } from '../contract/failures.js';
 import type { Message } from '../contract/messages.js';
+import { showingOf } from '../core/media.js';
 import type { ReadBlob } from './model-adapter.js';
 
 /** What a model takes beside text. */
@@ -51,9 +52,6 @@ export type PreparedMessage =
     }
   | { readonly role: 'assistant'; readonly blocks: readonly PreparedBlock[] };
 
-const IMAGE_TYPES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
-const DOCUMENT_TYPE = 'application/pdf';
-const TEXT_TYPE = /^text\/|[/+](?:json|xml|yaml|toml|javascript|typescript)$/i;
 const MAX_NAME_CHARACTERS = 128;
 
 /** @throws what `readBlob` throws. */
@@ -208,17 +206,18 @@ async function input(
       return { type: 'text', text: await blobText(block, readBlob) };
     case 'image': {
       const { mediaType } = block;
-      if (!abilities.images || !IMAGE_TYPES.has(mediaType)) {
+      if (!abilities.images || showingOf(block) !== 'image') {
         return { type: 'text', text: `[An image (${mediaType}) is left out: the model cannot see it.]` };
       }
       return { type: 'image', mediaType, base64: base64(await readBlob(block.blob)) };
     }
     case 'file': {
       const { name, mediaType } = block;
-      if (TEXT_TYPE.test(mediaType)) {
+      const showing = showingOf(block);
+      if (showing === 'text') {
         return { type: 'text', text: `File ${name}:\n\n${decoded(await readBlob(block.blob))}` };
       }
-      if (!abilities.files || mediaType !== DOCUMENT_TYPE) {
+      if (!abilities.files || showing !== 'document') {
         return {
           type: 'text',
           text: `[The file ${name} (${mediaType}) is left out: the model cannot read it.]`,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { ActivityDeps } from '../activities/activity-deps.js';
 import type { SessionStore } from '../store/session-store.js';
-import { createBackgroundJobs } from '../tools/jobs/background-jobs.js';
+import { createBackgroundJobs, type BackgroundJobs } from '../tools/jobs/background-jobs.js';
 import { createLocalExecutionProvider } from '../tools/local/local-execution-provider.js';
 import { killMarkedProcesses } from '../tools/local/process-tree.js';
 import { detectSandbox } from '../tools/sandbox/detect-sandbox.js';
@@ -21,7 +21,9 @@ export interface ExecutionPartsOptions {
   readonly teardown: Teardown;
 }
 
-export type ExecutionParts = Pick<ActivityDeps, 'execution' | 'jobsOf'>;
+export interface ExecutionParts extends Pick<ActivityDeps, 'execution'> {
+  readonly jobs: BackgroundJobs;
+}
 
 /** Finds the sandbox, and cares for background commands: those of sessions that are gone are ended, all with the teardown. */
 export async function startExecution({
@@ -46,13 +48,14 @@ export async function startExecution({
   });
   await jobs.sweep(async (uid) => (await store.findSessionByUid(uid)) !== undefined);
   teardown.add('background jobs', () => jobs.stop());
+  // At once; what this misses, the retention makes good.
   store.watch(null, ({ kind, uid }) => {
     if (kind !== 'deleted') return;
     jobs.endSession(uid).catch((error: unknown) => {
-      logger.warn({ err: error, uid }, 'the commands of a deleted session are ended at the next start');
+      logger.warn({ err: error, uid }, 'the commands of a deleted session were not ended; it is tried again');
     });
   });
-  return { execution, jobsOf: (uid) => jobs.ofSession(uid) };
+  return { execution, jobs };
 }
 
 /** Real paths that no tool touches: the home with all in it, the kernel's, and the files that lie elsewhere. */

@@ -9,6 +9,7 @@ export class ListenError extends Error {
 }
 
 export interface HttpServer {
+  /** Where this machine reaches it: an address that stands for all of them is none to connect to. */
   readonly url: string;
   /** Stops listening and closes every connection. */
   close(): Promise<void>;
@@ -24,7 +25,8 @@ export async function listen(
   server.requestTimeout = 0;
   await bound(server, address);
   const { port } = server.address() as AddressInfo;
-  const host = address.host.includes(':') ? `[${address.host.replace(/^\[|\]$/g, '')}]` : address.host;
+  const bare = reachable(address.host.replace(/^\[|\]$/g, ''));
+  const host = bare.includes(':') ? `[${bare}]` : bare;
   return {
     url: `http://${host}:${String(port)}`,
     close: () =>
@@ -35,6 +37,11 @@ export async function listen(
         server.closeAllConnections();
       }),
   };
+}
+
+function reachable(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  return host === '::' ? '::1' : host;
 }
 
 function bound(server: Server, { host, port }: { host: string; port: number }): Promise<void> {

@@ -1,7 +1,7 @@
 /**
- * The engine's nudges over a Temporal client: starts and cancels the workflows of turns.
+ * The engine's nudges over a Temporal client: starts and cancels the workflows of turns, and starts what follows them.
  *
- * Owns how a turn's workflow is named and started. Facts are not carried: who is told reads them from the log.
+ * Owns how these workflows are named and started. Facts are not carried: who is told reads them from the log.
  */
 import { WorkflowNotFoundError, type Client, type WorkflowHandle } from '@temporalio/client';
 import {
@@ -12,6 +12,7 @@ import {
   type AgentTurnInput,
   type TurnPolicy,
 } from '../contract/agent-turn.js';
+import { FOLLOW_UP_WORKFLOW, followUpWorkflowId } from '../contract/follow-up.js';
 import { turnWorkflowId, type SessionUid } from '../contract/ids.js';
 import type { TurnEngine } from '../contract/turn-engine.js';
 
@@ -53,6 +54,18 @@ export function createTemporalTurnEngine(options: TemporalTurnEngineOptions): Tu
           ? handle.signal(decideApprovalSignal, { approvalId: ask.approvalId })
           : handle.signal(answerQuestionSignal, { questionId: ask.questionId }),
       ),
+    startFollowUp: async (ref) => {
+      await client.workflow.start(FOLLOW_UP_WORKFLOW, {
+        workflowId: followUpWorkflowId(deployment, ref),
+        taskQueue: options.taskQueue ?? TURN_TASK_QUEUE,
+        args: [ref],
+        workflowIdConflictPolicy: 'USE_EXISTING',
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+        workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
+        staticSummary: `${ref.kind} after turn ${String(ref.turn)} of session ${ref.uid}`,
+        memo: { sessionUid: ref.uid, turn: ref.turn },
+      });
+    },
     cancelTurn: (uid, turn) => tell(uid, turn, (handle) => handle.cancel()),
   };
 

@@ -4,6 +4,7 @@
  */
 import { Worker, type NativeConnection, type WorkerOptions } from '@temporalio/worker';
 import { toolTaskQueue, TURN_TASK_QUEUE, type TurnActivities } from '../contract/agent-turn.js';
+import type { FollowUpActivities } from '../contract/follow-up.js';
 import { workflowBundlePath } from './workflow-bundle.js';
 
 export interface TurnWorkersOptions {
@@ -12,7 +13,7 @@ export interface TurnWorkersOptions {
   readonly hostId: string;
   /** The queue of turns and model calls; default `TURN_TASK_QUEUE`. */
   readonly taskQueue?: string;
-  readonly activities: TurnActivities;
+  readonly activities: TurnActivities & FollowUpActivities;
 }
 
 export interface TurnWorkers {
@@ -33,7 +34,7 @@ const NO_ISOLATE_TIMEOUT: object = { isolateExecutionTimeout: '1 day' };
 
 export async function startTurnWorkers(options: TurnWorkersOptions): Promise<TurnWorkers> {
   const { connection, namespace, hostId, activities } = options;
-  const { advance, readTimeLeft, callModel, runTool } = activities;
+  const { runTool } = activities;
   const common = {
     connection,
     namespace,
@@ -48,7 +49,7 @@ export async function startTurnWorkers(options: TurnWorkersOptions): Promise<Tur
     ...common,
     taskQueue: options.taskQueue ?? TURN_TASK_QUEUE,
     workflowBundle: { codePath: workflowBundlePath() },
-    activities: { advance, readTimeLeft, callModel },
+    activities: { ...activities },
     ...NO_ISOLATE_TIMEOUT,
     // The sticky queue of a dead worker is left after this time; the default is 10 s.
     stickyQueueScheduleToStartTimeout: 1000,

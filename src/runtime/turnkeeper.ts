@@ -12,8 +12,9 @@ import type { ActivityDeps } from '../activities/activity-deps.js';
 import { createActivities } from '../activities/create-activities.js';
 import { betweenStepsMs } from '../activities/turn-hooks.js';
 import { settingsInForce } from '../activities/turn-settings.js';
-import { LOOPBACK_HOSTS } from '../api/app-deps.js';
 import { createApp } from '../api/app.js';
+import { deleteUnchangedSession } from '../api/session-deletion.js';
+import { removeFreshWorkspace } from '../api/workspace.js';
 import type { TurnPolicy } from '../contract/agent-turn.js';
 import type { Configuration } from '../contract/configuration.js';
 import type { Readiness } from '../contract/http.js';
@@ -32,11 +33,16 @@ import { protectedPathsOf, startExecution } from './execution-parts.js';
 import { startEventObservers } from './extensions/event-observers.js';
 import { acquireHomeLock } from './home/home-lock.js';
 import { prepareHome, type Home } from './home/prepare-home.js';
+import { startFollowUpSweeper } from './follow-up-sweeper.js';
+import { createJobChecks, createWebhookFetch } from './job-checks.js';
 import { endLeftoverCommands } from './leftover-commands.js';
 import { listen } from './http-server.js';
+import { checkExposure, hostsAnswered } from './server-exposure.js';
+import { startRetention } from './retention.js';
 import { startSweeper } from './sweeper.js';
 import { createTemporalTurnEngine } from './temporal-turn-engine.js';
 import { installTemporalRuntime } from './temporal-runtime.js';
+import { createTurnHistories } from './turn-histories.js';
 import { startTurnWorkers } from './turn-workers.js';
 import { Teardown } from './teardown.js';
 import { VERSION } from './version.js';
@@ -94,6 +100,7 @@ export async function startTurnkeeper(options: TurnkeeperOptions = {}): Promise<
       },
     });
     teardown.add('store', () => store.close());
+    checkExposure(loaded, await store.keys.exist());
     const leftovers = await endLeftoverCommands(store);
     if (leftovers > 0)
       logger.warn({ processes: leftovers }, 'commands that outlived a killed server were ended');
@@ -138,7 +145,7 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
   teardown.add('engine connection', () => connection.close());
   const heartbeatMs = configuration.engine.heartbeatMs ?? (engine.embedded ? 3000 : 10_000);
   // Before the workers, and so ended after them: their calls may still read background commands.
-  const { execution, jobsOf } = await startExecution({ home: home.folder, env, store, logger, teardown });
+  const { execution, jobs } = await startExecution({ home: home.folder, env, store, logger, teardown });
   teardown.add('event observers', startEventObservers(store, tools.eventObservers, logger));
   const policyOf = async (uid: SessionUid): Promise<TurnPolicy> => {
     const { limits, profile } = settingsInForce(await store.readState(uid), { profiles, execution });
@@ -149,8 +156,9 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
       betweenStepsMs: betweenStepsMs(tools.turnHooks),
     };
   };
+  const client = new Client({ connection, namespace });
   const turns = createTemporalTurnEngine({
-    client: new Client({ connection, namespace }),
+    client,
     deployment,
     policyOf,
     eager: true,
@@ -159,7 +167,11 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
     connection,
     namespace,
     hostId: home.hostId,
-    activities: activitiesOf(parts, turns, { heartbeatMs, execution, jobsOf }),
+    activities: activitiesOf(parts, turns, {
+      heartbeatMs,
+      execution,
+      jobsOf: (uid) => jobs.ofSession(uid),
+    }),
   });
   teardown.add('workers', () => workers.stop());
   const sweeper = startSweeper({
@@ -169,10 +181,43 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
     logger,
     isEngineUp: () => engine.isUp(),
   });
-  engine.onUp(() => void sweeper.sweepAll());
-  teardown.add('sweeper', () => {
-    sweeper.stop();
+  const followUps = startFollowUpSweeper({
+    store,
+    engine: turns,
+    clock: Date.now,
+    logger,
+    isEngineUp: () => engine.isUp(),
   });
+  engine.onUp(() => {
+    void sweeper.sweepAll();
+    void followUps.sweepAll();
+  });
+  teardown.add('sweepers', () => {
+    sweeper.stop();
+    followUps.stop();
+  });
+
+  const workspacesFolder = join(home.folder, 'workspaces');
+  const { workspaceRoots } = configuration.server;
+  const retention = startRetention({
+    store,
+    histories: createTurnHistories({ client, namespace, deployment, logger }),
+    clock: Date.now,
+    logger,
+    isEngineUp: () => engine.isUp(),
+    sessionsAfterDays: configuration.retention.sessionsAfterDays,
+    deleteSession: (record, unchangedSince) =>
+      deleteUnchangedSession(
+        { store, logger, settings: { workspacesFolder, workspaceRoots } },
+        record,
+        unchangedSince,
+      ),
+    removeFolders: async (uid) => {
+      await jobs.endSession(uid);
+      await removeFreshWorkspace(uid, { workspacesFolder, workspaceRoots });
+    },
+  });
+  teardown.add('retention', () => retention.stop());
 
   let draining = false;
   const readiness = async (): Promise<Readiness> => {
@@ -200,16 +245,20 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
       list: () => models.list(),
     },
     tools: tools.directory,
+    jobs: createJobChecks(configuration),
     ids: { uuid: uuidv7 },
     clock: Date.now,
     logger,
     settings: {
       version: VERSION,
       bodyLimitBytes: configuration.server.bodyLimitBytes,
-      workspaceRoots: configuration.server.workspaceRoots,
-      workspacesFolder: join(home.folder, 'workspaces'),
+      uploadLimitBytes: configuration.server.uploadLimitBytes,
+      workspaceRoots,
+      workspacesFolder,
       closedFolders: [home.folder],
-      allowedHosts: LOOPBACK_HOSTS,
+      allowedHosts: hostsAnswered(configuration.server),
+      allowedOrigins: configuration.server.allowedOrigins,
+      keys: configuration.server.keys,
     },
     readiness,
     isDraining: () => draining,
@@ -238,7 +287,7 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
 }
 
 function activitiesOf(
-  { protectedPaths, home, store, models, profiles, tools, logger }: ServiceParts,
+  { configuration, protectedPaths, home, store, models, profiles, tools, logger }: ServiceParts,
   engine: TurnEngine,
   own: Pick<ActivityDeps, 'heartbeatMs' | 'execution' | 'jobsOf'>,
 ) {
@@ -252,6 +301,7 @@ function activitiesOf(
     registry: tools.registry,
     pipeline: tools.pipeline,
     turnHooks: tools.turnHooks,
+    fetchWebhook: createWebhookFetch(configuration),
     endLeftovers: async (idempotencyKey) => {
       await killMarkedProcesses(idempotencyKey);
     },

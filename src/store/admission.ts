@@ -6,16 +6,20 @@
  */
 import type { InputBlock } from '../contract/content.js';
 import { eventKeys } from '../contract/event-keys.js';
-import type { PromptMode } from '../contract/events.js';
+import type { NewEvent, PromptMode } from '../contract/events.js';
+import type { WhenRunning } from '../contract/http.js';
 import type { ItemId, RequestId, SessionUid } from '../contract/ids.js';
-import { claimInput, inboxList, type Inbox } from '../core/inbox.js';
-import type { SessionState } from '../core/session-state.js';
+import { claimInput, findItem, inboxList } from '../core/inbox.js';
+import type { JsonSchema, SessionState } from '../core/session-state.js';
+import { cancelTurn } from '../core/turn-progress.js';
 import type { LogTransaction, RequestRecord, SessionStore } from './session-store.js';
 
 export interface PromptToAdmit {
   readonly requestId: RequestId;
   readonly itemId: ItemId;
   readonly mode: PromptMode;
+  /** What becomes of it where a turn is open; default: it waits. `interrupt` belongs to the mode `queue`. */
+  readonly whenRunning?: WhenRunning | undefined;
   readonly content: readonly InputBlock[];
   /** Digest of the request's body in a canonical form. */
   readonly bodySha256: string;
@@ -25,6 +29,10 @@ export interface PromptToAdmit {
   readonly model?: string | undefined;
   /** Nobody can answer what the turn asks. */
   readonly unattended?: boolean | undefined;
+  /** What the last message of the prompt's turn has to fit. */
+  readonly outputSchema?: JsonSchema | undefined;
+  /** The title that the session gets where it has none. */
+  readonly title?: string | undefined;
 }
 
 export type Admission =
@@ -37,8 +45,12 @@ export type Admission =
       readonly position: number | null;
       /** The seq before the prompt's own events. */
       readonly cursorSeq: number;
+      /** The turn that the prompt cancelled; null where it left all as it was. */
+      readonly interrupted: number | null;
       readonly duplicate: boolean;
     }
+  /** A turn is open, and the prompt was not to wait; nothing is stored. */
+  | { readonly kind: 'turn-running' }
   | { readonly kind: 'request-id-reused' };
 
 /** Admits a prompt. @throws `StoreError` `SESSION_NOT_FOUND`. */
@@ -50,23 +62,39 @@ export async function admitPrompt(
   return store.transact(uid, (transaction) => admit(transaction, prompt));
 }
 
+/**
+ * The answer to a request id that is known already; undefined where it is new. Asked before a prompt is checked: what was
+ * accepted once stays accepted, whatever the configuration has become.
+ */
+export async function admittedBefore(
+  transaction: LogTransaction,
+  { requestId, bodySha256 }: Pick<PromptToAdmit, 'requestId' | 'bodySha256'>,
+): Promise<Extract<Admission, { readonly kind: 'accepted' | 'request-id-reused' }> | undefined> {
+  const known = await transaction.findRequest(sessionScope(transaction.record.uid), requestId);
+  if (known === undefined) return undefined;
+  if (known.bodySha256 !== bodySha256) return { kind: 'request-id-reused' };
+  return {
+    kind: 'accepted',
+    itemId: known.itemId,
+    ...placeOf(transaction.state, known),
+    cursorSeq: known.cursorSeq,
+    interrupted: null,
+    duplicate: true,
+  };
+}
+
 /** The part of {@link admitPrompt} that runs inside a transaction, for callers that do more in it. */
 export async function admit(transaction: LogTransaction, prompt: PromptToAdmit): Promise<Admission> {
-  const scope = sessionScope(transaction.record.uid);
-  const known = await transaction.findRequest(scope, prompt.requestId);
-  if (known !== undefined) {
-    if (known.bodySha256 !== prompt.bodySha256) return { kind: 'request-id-reused' };
-    const { turn, position } = placeOf(transaction.state, known);
-    return {
-      kind: 'accepted',
-      itemId: known.itemId,
-      turn,
-      position,
-      cursorSeq: known.cursorSeq,
-      duplicate: true,
-    };
+  const known = await admittedBefore(transaction, prompt);
+  if (known !== undefined) return known;
+  const { openTurn, headSeq } = transaction.state;
+  if (openTurn !== null && prompt.whenRunning === 'reject') return { kind: 'turn-running' };
+  const interrupts = openTurn !== null && prompt.whenRunning === 'interrupt';
+  if (interrupts) {
+    // The cancel comes first: a turn that is not entered yet takes its own prompt by it, and so never this one.
+    const wish = { by: prompt.by ?? 'local', cause: 'interrupt' };
+    await transaction.append(cancelTurn(openTurn, transaction.state.inbox, wish));
   }
-  const before = transaction.state;
   const target = prompt.mode === 'queue' ? 'next-turn' : 'next-step';
   await transaction.append([
     {
@@ -74,7 +102,7 @@ export async function admit(transaction: LogTransaction, prompt: PromptToAdmit):
       key: eventKeys.prompt(prompt.requestId),
       data: {
         target,
-        start: inboxList(before.inbox, target).length,
+        start: interrupts ? 0 : inboxList(transaction.state.inbox, target).length,
         inserted: [
           {
             itemId: prompt.itemId,
@@ -90,26 +118,41 @@ export async function admit(transaction: LogTransaction, prompt: PromptToAdmit):
             provider: prompt.provider,
             model: prompt.model,
             ...(prompt.unattended === true ? { unattended: true } : {}),
+            ...(prompt.outputSchema === undefined ? {} : { outputSchema: prompt.outputSchema }),
           },
         ],
       },
     },
+    ...firstTitle(transaction.state, prompt.title),
   ]);
-  await transaction.claimRequest(scope, prompt.requestId, {
+  await transaction.claimRequest(sessionScope(transaction.record.uid), prompt.requestId, {
     bodySha256: prompt.bodySha256,
     itemId: prompt.itemId,
-    cursorSeq: before.headSeq,
+    cursorSeq: headSeq,
   });
   const { state } = transaction;
-  const opened = before.openTurn === null ? state.openTurn : null;
+  const opened = openTurn === null ? state.openTurn : null;
   return {
     kind: 'accepted',
     itemId: prompt.itemId,
     turn: opened?.number ?? null,
-    position: opened === null ? positionOf(state.inbox, prompt.itemId) : null,
-    cursorSeq: before.headSeq,
+    position: opened === null ? positionOf(state, prompt.itemId) : null,
+    cursorSeq: headSeq,
+    interrupted: interrupts ? openTurn.number : null,
     duplicate: false,
   };
+}
+
+function firstTitle({ titleSource }: SessionState, title: string | undefined): NewEvent[] {
+  return title === undefined || titleSource !== null
+    ? []
+    : [
+        {
+          type: 'session/title',
+          key: eventKeys.sessionTitle('fallback'),
+          data: { title, source: 'fallback' },
+        },
+      ];
 }
 
 /** The scope in which a session's request ids are unique. */
@@ -122,12 +165,8 @@ export function tenantScope(tenant: string): string {
   return `tenant/${tenant}`;
 }
 
-function positionOf(inbox: Inbox, itemId: ItemId): number | null {
-  for (const list of [inbox.nextStep, inbox.nextTurn]) {
-    const position = list.findIndex((entry) => entry.itemId === itemId);
-    if (position !== -1) return position;
-  }
-  return null;
+function positionOf({ inbox }: SessionState, itemId: ItemId): number | null {
+  return findItem(inbox, itemId)?.position ?? null;
 }
 
 /** Where a prompt that was admitted before is now. */
@@ -141,5 +180,5 @@ function placeOf(
   const due = open?.started === false ? claimInput(state.inbox, open.number, 1).entries : [];
   return open !== null && due.some((entry) => entry.itemId === request.itemId)
     ? { turn: open.number, position: null }
-    : { turn: null, position: positionOf(state.inbox, request.itemId) };
+    : { turn: null, position: positionOf(state, request.itemId) };
 }

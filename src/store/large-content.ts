@@ -1,11 +1,12 @@
 /**
  * Moves large content of an event to the blob store and back: the event keeps a preview and the digest.
  *
- * Owns which strings may move: texts of content blocks, raw arguments and the output of a turn.
+ * Owns which strings may move: texts of content blocks, raw arguments and the output of a turn, as text and as a value.
  */
-import { MAX_INLINE_BYTES, type BlobBlock, type InputBlock } from '../contract/content.js';
+import { blobBlockSchema, MAX_INLINE_BYTES, type BlobBlock, type InputBlock } from '../contract/content.js';
 import type { NewEvent } from '../contract/events.js';
 import type { Sha256 } from '../contract/ids.js';
+import type { JsonValue } from '../contract/json.js';
 import { previewOf } from '../core/preview.js';
 
 type SaveBlob = (bytes: Uint8Array, mediaType: string) => Promise<Sha256>;
@@ -19,7 +20,7 @@ const JSON_TEXT = 'application/json';
  */
 export async function moveLargeContent(event: NewEvent, saveBlob: SaveBlob): Promise<NewEvent> {
   // A string has at most as many code units as bytes, and at least a third; most events end here.
-  if (!mayBeLarge(event)) return event;
+  if (!mayBeLarge(event) && !looksMoved(event)) return event;
   const move = (text: string, mediaType: string) => toBlob(text, mediaType, saveBlob);
   const moveContent = <B extends { readonly type: string }>(content: readonly B[]) =>
     Promise.all(content.map((block) => moveBlock(block, move)));
@@ -47,10 +48,17 @@ export async function moveLargeContent(event: NewEvent, saveBlob: SaveBlob): Pro
         ...event,
         data: { ...event.data, arguments: await moveString(event.data.arguments, JSON_TEXT, move) },
       };
-    case 'turn/end':
-      return event.data.output === undefined
-        ? event
-        : { ...event, data: { ...event.data, output: await moveString(event.data.output, TEXT, move) } };
+    case 'turn/end': {
+      const { output, structured, ...rest } = event.data;
+      return {
+        ...event,
+        data: {
+          ...rest,
+          ...(output === undefined ? {} : { output: await moveString(output, TEXT, move) }),
+          ...(structured === undefined ? {} : { structured: await moveValue(structured, saveBlob) }),
+        },
+      };
+    }
     default:
       return event;
   }
@@ -102,6 +110,32 @@ async function toBlob(text: string, mediaType: string, saveBlob: SaveBlob): Prom
   if (textOfBlob(bytes) !== text) return text;
   const sha256 = await saveBlob(bytes, mediaType);
   return { type: 'blob', sha256, bytes: bytes.byteLength, mediaType, ...previewOf(text) };
+}
+
+/** A value that only looks like a moved one is moved as well: in the log, one that looks so was moved. */
+async function moveValue(value: JsonValue, saveBlob: SaveBlob): Promise<JsonValue> {
+  const text = JSON.stringify(value);
+  const bytes = new TextEncoder().encode(text);
+  if (bytes.byteLength <= MAX_INLINE_BYTES && !isBlobBlock(value)) return value;
+  const sha256 = await saveBlob(bytes, JSON_TEXT);
+  return { type: 'blob', sha256, bytes: bytes.byteLength, mediaType: JSON_TEXT, ...previewOf(text) };
+}
+
+/** The value that {@link moveLargeContent} was given, from what the event holds. */
+export async function movedValue(
+  value: JsonValue,
+  readBlob: (sha256: Sha256) => Promise<Uint8Array>,
+): Promise<JsonValue> {
+  const block = blobBlockSchema.safeParse(value);
+  return block.success ? (JSON.parse(textOfBlob(await readBlob(block.data.sha256))) as JsonValue) : value;
+}
+
+function looksMoved(event: NewEvent): boolean {
+  return event.type === 'turn/end' && isBlobBlock(event.data.structured);
+}
+
+function isBlobBlock(value: JsonValue | undefined): boolean {
+  return blobBlockSchema.safeParse(value).success;
 }
 
 function mayBeLarge(event: NewEvent): boolean {

@@ -5,18 +5,21 @@
  * append which is decided by `admission.ts` and the activities.
  */
 import type { Chunk, Frame } from '../contract/chunks.js';
+import type { FollowUpRef } from '../contract/follow-up.js';
 import type { EventType, NewEvent, SessionEvent } from '../contract/events.js';
 import type { TurnRun } from '../contract/agent-turn.js';
 import type {
   ApprovalId,
   ItemId,
+  KeyId,
   QuestionId,
   RequestId,
   SessionId,
   SessionUid,
   Sha256,
 } from '../contract/ids.js';
-import type { SessionStatus } from '../contract/http.js';
+import type { SessionStatus, TurnStatusName } from '../contract/http.js';
+import type { JsonValue } from '../contract/json.js';
 import type { SessionSettings } from '../contract/session.js';
 import type { TurnEndReason } from '../contract/turn-end.js';
 import type { Usage } from '../contract/usage.js';
@@ -24,12 +27,18 @@ import type { BlobBlock } from '../contract/content.js';
 import type { PreExecuted } from '../core/permission.js';
 import type { SessionState } from '../core/session-state.js';
 import type { CallResult } from '../core/turn-progress.js';
+import type { FollowUpOutcome, FollowUpStore, NewFollowUp } from './follow-up-store.js';
+import type { ArchiveStore } from './archive-store.js';
+import type { KeyStore } from './key-store.js';
+import type { RetentionStore } from './retention-store.js';
 
 /** The row of a session: its identity and the projection that lists are made from. */
 export interface SessionRecord {
   readonly uid: SessionUid;
   readonly id: SessionId;
   readonly tenant: string;
+  /** The digest of the body that created it. */
+  readonly bodySha256: string;
   readonly createdAt: string;
   readonly updatedAt: string;
   /** The open turn's number, also before it is entered; null while the session is idle. */
@@ -49,8 +58,28 @@ export interface TurnRecord {
   readonly endedAt?: string;
   readonly reason?: TurnEndReason;
   readonly output?: string | BlobBlock;
+  /** As in `turn/end`: it may stand in the blob store. */
+  readonly structured?: JsonValue;
   readonly usage: Usage;
   readonly steps: number;
+  /** When the turn was opened, which is its place in lists across sessions. */
+  readonly openedAt: string;
+}
+
+/** Where a turn stands in the lists across sessions. */
+export type TurnPlace = Pick<TurnRecord, 'openedAt' | 'uid' | 'turn'>;
+
+/** Which turns a list has; what is left out is not asked. */
+export interface TurnFilter {
+  readonly status?: TurnStatusName;
+  /** The profile that the turn had at its entry. */
+  readonly profile?: string;
+  /** Started at this time or later, ISO 8601 in UTC with milliseconds. */
+  readonly since?: string;
+  /** Started before this time. */
+  readonly until?: string;
+  /** Entries that the metadata of the turn's session has now. */
+  readonly metadata?: Readonly<Record<string, string>>;
 }
 
 /** An open turn, for the sweeper: `updatedAt` is when its session's log last grew. */
@@ -168,15 +197,27 @@ export interface LogTransaction {
   savePreExecuted(turn: number, step: number, words: readonly (PreExecuted | null)[]): Promise<void>;
   /** What {@link savePreExecuted} kept; null where there is nothing. */
   preExecuted(turn: number, step: number): Promise<readonly (PreExecuted | null)[] | null>;
-  /** Puts bytes into the blob store; the same bytes twice are one blob. */
+  /** Puts bytes into the blob store; the same bytes twice are one blob, with the media type that came first. */
   saveBlob(bytes: Uint8Array, mediaType: string): Promise<Sha256>;
   readBlob(sha256: Sha256): Promise<StoredBlob | undefined>;
+  /** The media type of a blob, without its bytes; undefined where there is none. */
+  blobType(sha256: Sha256): Promise<string | undefined>;
+  /** Says anew what the bytes of a blob are. What events say of it stays as it is. */
+  retypeBlob(sha256: Sha256, mediaType: string): Promise<void>;
   findRequest(scope: string, requestId: RequestId): Promise<RequestRecord | undefined>;
+  /** The request that brought the item, also after the item has left the inbox. */
+  requestOfItem(itemId: ItemId): Promise<RequestRecord | undefined>;
   claimRequest(
     scope: string,
     requestId: RequestId,
     request: Omit<RequestRecord, 'uid' | 'turn'>,
   ): Promise<void>;
+  /** Counts a prompt of a key on the day of the transaction (UTC); false, and uncounted, where the limit is reached. */
+  countPrompt(key: KeyId, limit: number): Promise<boolean>;
+  /** Keeps what is to be done once the turn has ended; whatever ends it makes it due in the same transaction. */
+  addFollowUp(followUp: NewFollowUp): Promise<void>;
+  /** As {@link FollowUpStore.settle}, together with what the transaction appends. */
+  settleFollowUp(ref: Omit<FollowUpRef, 'uid'>, outcome: FollowUpOutcome): Promise<void>;
   /** The live frames of an attempt, in order. */
   frames(ref: AttemptRef): Promise<readonly Frame[]>;
 }
@@ -189,9 +230,17 @@ export type StoreNotice =
       readonly uid: SessionUid;
       readonly afterSeq: number;
       readonly headSeq: number;
+      /** The session came from a file: what its events tell has not happened just now. */
+      readonly isImport?: true;
     }
   | { readonly kind: 'frames'; readonly uid: SessionUid; readonly frame: number }
-  | { readonly kind: 'deleted'; readonly uid: SessionUid };
+  /** With what no read can tell any more. */
+  | {
+      readonly kind: 'deleted';
+      readonly uid: SessionUid;
+      readonly id: SessionId;
+      readonly tenant: string;
+    };
 
 /** What a follower reads in one go: a consistent cut of the log's tail. */
 export interface TailPage {
@@ -229,6 +278,10 @@ export interface CreateSession {
 
 export interface SessionStore {
   readonly kind: 'sqlite' | 'postgres';
+  readonly keys: KeyStore;
+  readonly followUps: FollowUpStore;
+  readonly archive: ArchiveStore;
+  readonly retention: RetentionStore;
 
   /**
    * Creates a session with its `session/created`, or returns the one that stands there.
@@ -247,8 +300,11 @@ export interface SessionStore {
     readonly before?: string;
     readonly status?: SessionStatus;
   }): Promise<readonly SessionRecord[]>;
-  /** Deletes the session with all its data; false where there was none. */
-  deleteSession(uid: SessionUid): Promise<boolean>;
+  /**
+   * Deletes the session with all its data; false where there was none. With `unchangedSince` (ISO 8601) also where a turn
+   * is open or the log has grown after that time, and then nothing is deleted.
+   */
+  deleteSession(uid: SessionUid, options?: { readonly unchangedSince?: string }): Promise<boolean>;
 
   /**
    * Runs `work` in one transaction on the session and notifies after the commit.
@@ -272,7 +328,12 @@ export interface SessionStore {
   /** Newest first; `before` is a turn number. */
   listTurns(
     uid: SessionUid,
-    query: { readonly limit: number; readonly before?: number },
+    query: TurnFilter & { readonly limit: number; readonly before?: number },
+  ): Promise<readonly TurnRecord[]>;
+  /** The turns of all sessions, newest first; `before` is the last one of the page before. */
+  listTurnsOfTenant(
+    tenant: string,
+    query: TurnFilter & { readonly limit: number; readonly before?: TurnPlace },
   ): Promise<readonly TurnRecord[]>;
   /** The open turns whose session's log has not grown since `quietSince` (ISO 8601). */
   openTurns(quietSince: string): Promise<readonly OpenTurnRecord[]>;
@@ -324,6 +385,7 @@ export type StoreErrorCode =
   | 'LOG_CORRUPT'
   | 'LOG_UNSUPPORTED'
   | 'SCHEMA_TOO_NEW'
+  | 'SCHEMA_TOO_OLD'
   | 'STORE_UNAVAILABLE';
 
 /** An error of the store, routed by `code`. */

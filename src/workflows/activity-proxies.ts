@@ -1,11 +1,12 @@
 /**
- * Every timeout and retry policy of the turn, on one page.
+ * Every timeout and retry policy of the workflows, on one page.
  *
  * Activities own what is retried: they throw failures that are retryable, with their delay, or not. So no policy here
  * counts attempts; a worker's death is told by the heartbeat and costs a tenth of a second more.
  */
 import { ActivityCancellationType, proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import { toolTaskQueue, type TurnActivities, type TurnPolicy } from '../contract/agent-turn.js';
+import type { FollowUpActivities } from '../contract/follow-up.js';
 
 /** Longer than any turn: what bounds an attempt is its heartbeat and the turn's own time limit. */
 const UNBOUNDED = '30 days';
@@ -54,4 +55,21 @@ export function createActivityProxies(policy: TurnPolicy): ActivityProxies {
       return runTool;
     },
   };
+}
+
+/**
+ * The activities of follow-ups. They say themselves when they are given up; a delay that the other side asks for wins
+ * over the back-off. A worker's death is told by the time that a try has, since nobody waits for them.
+ */
+export function createFollowUpProxies(): FollowUpActivities {
+  const retry = { initialInterval: '1 s', backoffCoefficient: 2, maximumInterval: '1 h' } as const;
+  const { deliverWebhook } = proxyActivities<Pick<FollowUpActivities, 'deliverWebhook'>>({
+    startToCloseTimeout: '30 s',
+    retry,
+  });
+  const { writeTitle } = proxyActivities<Pick<FollowUpActivities, 'writeTitle'>>({
+    startToCloseTimeout: '2 min',
+    retry,
+  });
+  return { deliverWebhook, writeTitle };
 }

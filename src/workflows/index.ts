@@ -1,2 +1,3 @@
 /** What the workflow bundle is made of. */
 export { agentTurn } from './agent-turn.js';
+export { followUp } from './follow-up.js';

@@ -4,7 +4,7 @@ import { createServer, request as httpRequest, type IncomingHttpHeaders } from '
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pino } from 'pino';
+import { pino, type Logger } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
 import { LOOPBACK_HOSTS, type AppDeps } from '../../src/api/app-deps.js';
 import { createApp } from '../../src/api/app.js';
@@ -12,6 +12,7 @@ import { DEFAULT_PROFILE, type Profile } from '../../src/contract/configuration.
 import type { AskRef } from '../../src/contract/agent-turn.js';
 import type { ModelResource, Problem, SessionResource } from '../../src/contract/http.js';
 import type { Clock, SessionId, SessionUid } from '../../src/contract/ids.js';
+import { createJobChecks } from '../../src/runtime/job-checks.js';
 import type { SessionStore } from '../../src/store/session-store.js';
 import { openSqliteStore } from '../../src/store/sqlite/open.js';
 
@@ -33,6 +34,8 @@ export interface ApiServer {
   /** What the server says of itself; tests change it. */
   readonly condition: { isDraining: boolean; isEngineUp: boolean; engineFails: boolean };
   uidOf(sessionId: string): Promise<SessionUid>;
+  /** Ends every connection and listens no more; resolves with what listens again at the same address. */
+  shutDown(): Promise<() => Promise<void>>;
   stop(): Promise<void>;
 }
 
@@ -55,6 +58,12 @@ export async function startApi(
     /** What is wrong with edited arguments of a tool. */
     readonly checkArguments?: AppDeps['tools']['checkArguments'];
     readonly clock?: Clock;
+    /** Default: none. */
+    readonly logger?: Logger;
+    /** Default: `default` and `careful`. */
+    readonly profiles?: ReadonlyMap<string, Profile>;
+    /** Default: {@link MODEL} and its kin. */
+    readonly models?: readonly ModelResource[];
   } = {},
 ): Promise<ApiServer> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'turnkeeper-api-')));
@@ -73,22 +82,35 @@ export async function startApi(
     return condition.engineFails ? Promise.reject(new Error('the engine is away')) : Promise.resolve();
   };
   const profile: Profile = { ...DEFAULT_PROFILE, name: 'default', provider: 'demo', model: 'demo' };
-  const models = [MODEL, { ...MODEL, model: 'large' }, { ...MODEL, provider: 'other', model: 'small' }];
+  const models = options.models ?? [
+    MODEL,
+    { ...MODEL, model: 'large' },
+    { ...MODEL, provider: 'other', model: 'small' },
+  ];
   const app = createApp({
     store,
-    engine: { startTurn: record('start'), tellDecision: record('decision'), cancelTurn: record('cancel') },
-    profiles: new Map([
-      ['default', profile],
-      ['careful', { ...profile, name: 'careful', permission: 'read-only' }],
-    ]),
+    engine: {
+      startTurn: record('start'),
+      tellDecision: record('decision'),
+      cancelTurn: record('cancel'),
+      startFollowUp: () => Promise.reject(new Error('The API starts no follow-up.')),
+    },
+    profiles:
+      options.profiles ??
+      new Map([
+        ['default', profile],
+        ['careful', { ...profile, name: 'careful', permission: 'read-only' }],
+        ['untitled', { ...profile, name: 'untitled', titles: 'off' }],
+      ]),
     models: {
       has: (provider, model) => models.some((entry) => entry.provider === provider && entry.model === model),
       list: () => models,
     },
     tools: { checkArguments },
+    jobs: createJobChecks({ webhooks: { allowPrivateAddresses: false } }),
     ids: { uuid: uuidv7 },
     clock,
-    logger: pino({ level: 'silent' }),
+    logger: options.logger ?? pino({ level: 'silent' }),
     settings: {
       version: '1.2.3',
       bodyLimitBytes: 64 * 1024,
@@ -108,9 +130,16 @@ export async function startApi(
   });
   const server = createServer(app);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+  const { port } = server.address() as AddressInfo;
+  const close = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => {
+        resolve();
+      });
+      server.closeAllConnections();
+    });
   return {
-    url,
+    url: `http://127.0.0.1:${String(port)}`,
     store,
     nudges,
     workspace,
@@ -121,13 +150,12 @@ export async function startApi(
       if (session === undefined) throw new Error(`There is no session ${id}.`);
       return session.uid;
     },
+    shutDown: async () => {
+      await close();
+      return () => new Promise((resolve) => server.listen(port, '127.0.0.1', resolve));
+    },
     stop: async () => {
-      await new Promise<void>((resolve) => {
-        server.close(() => {
-          resolve();
-        });
-        server.closeAllConnections();
-      });
+      await close();
       await sqlite.close();
       rmSync(folder, { recursive: true, force: true });
     },

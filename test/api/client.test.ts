@@ -23,8 +23,12 @@ describe('the client', () => {
     const answer = await client.prompt(id, { text: 'a', requestId: 'r' });
     expect(answer).toMatchObject({ turn: 1, duplicate: false });
     expect((await client.prompt(id, { text: 'a', requestId: 'r' })).duplicate).toBe(true);
+    const driver = new TurnDriver(api.store, await api.uidOf(id));
+    await driver.enter();
     expect(await client.cancelTurn(id, 1, { cause: 'no' })).toEqual({ cancelled: true, turn: 1 });
-    await new TurnDriver(api.store, await api.uidOf(id)).wholeTurn('done');
+    await driver.attempt();
+    await driver.message('done');
+    await driver.end({ kind: 'completed' }, 'done');
     expect(await client.cancel(id)).toEqual({ cancelled: false, turn: null });
     expect(await client.turn(id, 1, { waitSeconds: 1 })).toMatchObject({ status: 'ended', output: 'done' });
     expect((await client.turns(id)).items).toHaveLength(1);
@@ -35,6 +39,28 @@ describe('the client', () => {
     expect((await client.readiness()).status).toBe('ready');
     await client.deleteSession(id);
     await expect(client.session(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  it('edits, moves and removes what waits, and uploads what a prompt can name', async () => {
+    await client.createSession({ id: 's' });
+    await client.prompt('s', { text: 'a' });
+    await new TurnDriver(api.store, await api.uidOf('s')).enter();
+    const data = new TextEncoder().encode('a,b');
+    const { sha256 } = await client.uploadBlob('s', data, 'text/csv');
+    expect(await client.uploadBlob('s', new Blob([data]), 'text/csv')).toEqual({
+      sha256,
+      bytes: 3,
+      mediaType: 'text/csv',
+    });
+    const content = [{ type: 'file' as const, blob: sha256 as string, name: 'a.csv', mediaType: 'text/csv' }];
+    const { itemId } = await client.prompt('s', { content });
+    expect(await client.changeQueued('s', itemId, { text: 'b' })).toMatchObject({ target: 'next-turn' });
+    expect(await client.changeQueued('s', itemId, { mode: 'steer' })).toMatchObject({ target: 'next-step' });
+    await client.removeQueued('s', itemId);
+    await expect(client.removeQueued('s', itemId)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(client.prompt('s', { text: 'c', whenRunning: 'reject' })).rejects.toMatchObject({
+      code: 'TURN_RUNNING',
+    });
   });
 
   it('lists, shows, decides and answers what a turn asks', async () => {

@@ -1,5 +1,9 @@
 /** One session `s` on a fresh API, with readers that are closed at the end of each test. */
-import { call, newSession, startApi, type ApiServer } from './api-server.js';
+import { v7 as uuidv7 } from 'uuid';
+import type { PromptMode } from '../../src/contract/events.js';
+import type { ItemId, RequestId } from '../../src/contract/ids.js';
+import { admitPrompt } from '../../src/store/admission.js';
+import { newSession, startApi, type ApiServer } from './api-server.js';
 import { StreamReader, type StreamMessage } from './stream-reader.js';
 import { TurnDriver } from './turn-driver.js';
 
@@ -32,8 +36,15 @@ export class FollowedSession {
     return StreamReader.tryOpen(this.url + query, headers);
   }
 
-  async prompt(text: string, mode = 'queue'): Promise<void> {
-    await call(`${this.api.url}/v1/sessions/s/prompts`, 'POST', { text, mode });
+  /** Admits a prompt without what the API adds to the first one, such as a title: one event. */
+  async prompt(text: string, mode: PromptMode = 'queue'): Promise<void> {
+    await admitPrompt(this.api.store, await this.api.uidOf('s'), {
+      requestId: uuidv7() as RequestId,
+      itemId: uuidv7() as ItemId,
+      mode,
+      content: [{ type: 'text', text }],
+      bodySha256: text,
+    });
   }
 
   async headSeq(): Promise<number> {

@@ -76,7 +76,8 @@ describe('a cursor', () => {
     ['turn=1', 'turn'],
     ['until=turn-end&turn=x', 'turn'],
     ['limit=3', 'limit'],
-    ['types=turn/end', 'types'],
+    ['types=turn/end,nothing', 'types'],
+    ['types=', 'types'],
   ])('beside a parameter that does not fit is refused: %s', async (query, field) => {
     const refused = await session.refused(`?${query}`);
     expect(refused).toMatchObject({ status: 400, problem: { code: 'INVALID_REQUEST', field } });

@@ -5,13 +5,19 @@
  */
 import { describe } from 'vitest';
 import { describeAdmission } from './session-store/admission-suite.js';
+import { describeArchive } from './session-store/archive-suite.js';
 import { describeAppends } from './session-store/append-suite.js';
 import { describeAsks } from './session-store/ask-suite.js';
 import { describeAttempts } from './session-store/attempt-suite.js';
 import { describeContent } from './session-store/content-suite.js';
 import { describeFrames } from './session-store/frame-suite.js';
+import { describeKeys } from './session-store/key-suite.js';
 import { describeNotices } from './session-store/notice-suite.js';
+import { describeQueue } from './session-store/queue-suite.js';
+import { describeFollowUps } from './session-store/follow-up-suite.js';
+import { describeRetention } from './session-store/retention-suite.js';
 import { describeSessions } from './session-store/session-suite.js';
+import { describeTurnLists } from './session-store/turn-list-suite.js';
 import type { OpenStore } from './session-store/store-fixture.js';
 
 export type { OpenStore, StoreUnderTest } from './session-store/store-fixture.js';
@@ -23,9 +29,15 @@ export function describeSessionStore(name: string, open: OpenStore): void {
     describeContent(open);
     describeNotices(open);
     describeAdmission(open);
+    describeQueue(open);
     describeAttempts(open);
     describeFrames(open);
     describeAsks(open);
     describeSessions(open);
+    describeRetention(open);
+    describeArchive(open);
+    describeFollowUps(open);
+    describeTurnLists(open);
+    describeKeys(open);
   });
 }

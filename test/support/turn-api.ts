@@ -6,6 +6,7 @@ import { LOOPBACK_HOSTS } from '../../src/api/app-deps.js';
 import { createApp } from '../../src/api/app.js';
 import { createClient, type Client } from '../../src/client/client.js';
 import { listen } from '../../src/runtime/http-server.js';
+import { createJobChecks } from '../../src/runtime/job-checks.js';
 import type { TurnRuntime } from './turn-runtime.js';
 
 export interface TurnApi {
@@ -22,6 +23,7 @@ export async function serveTurnApi(runtime: TurnRuntime): Promise<TurnApi> {
     engine,
     profiles,
     tools: { checkArguments: () => undefined },
+    jobs: createJobChecks({ webhooks: { allowPrivateAddresses: true } }),
     models: {
       has: (provider, model) => models.resolve(provider, model) !== undefined,
       list: () => models.list(),

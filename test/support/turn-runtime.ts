@@ -43,6 +43,7 @@ import { createToolPipeline } from '../../src/tools/pipeline.js';
 import { createToolRegistry } from '../../src/tools/registry.js';
 import type { Tool } from '../../src/tools/tool.js';
 import { NO_HOOKS, NO_TURN_HOOKS } from './no-hooks.js';
+import { createGuardedFetch } from '../../src/tools/web/guarded-fetch.js';
 
 /** What extensions bring. */
 export interface ToolChoice {
@@ -164,6 +165,8 @@ export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<Tur
     endLeftovers: async (key) => {
       await killMarkedProcesses(key);
     },
+    // What receives webhooks in a test is on this host.
+    fetchWebhook: createGuardedFetch({ isAllowedAddress: () => true }),
     engine,
     ids: { uuid: uuidv7 },
     clock,

@@ -4,10 +4,16 @@
  * Owns no buffer of its own. Where the socket is full, whoever sends waits; nothing is kept for a reader that does not read.
  */
 import type { Response } from 'express';
-import { renderMessage } from './stream-item.js';
+import { renderMessage, type StreamEventName } from './stream-item.js';
+
+/** A reader that has taken nothing for this long has stopped reading: what was read for it is let go. */
+const STALL_MS = 1000;
+/** How long a browser's EventSource waits before it comes back; its own default is several seconds. */
+const RETRY = Buffer.from('retry: 1000\n\n');
 
 export class EventStream {
   #isClosed = false;
+  #isFull = false;
   #isPingDue = false;
   #isAwake = false;
   #sleeper: (() => void) | null = null;
@@ -18,18 +24,23 @@ export class EventStream {
     private readonly response: Response,
     private readonly pingIntervalMs: number,
   ) {
-    response.once('close', () => {
-      this.#isClosed = true;
-      clearInterval(this.#timer);
-      this.#drainer?.();
-      this.wake();
-    });
-    response.on('drain', () => this.#drainer?.());
+    const { socket } = response.req;
+    response.once('close', this.#onClose);
+    response.on('drain', this.#onDrain);
+    // A response that waits behind another one on its connection is not told when that is lost; the socket is.
+    socket.once('close', this.#onClose);
+    // Whoever asked may have left while the session was looked up: then no `close` is to come.
+    if (socket.destroyed) this.#onClose();
   }
 
   /** True once the reader has gone. */
   get isClosed(): boolean {
     return this.#isClosed;
+  }
+
+  /** True while the reader has not taken what was sent. */
+  get isFull(): boolean {
+    return this.#isFull;
   }
 
   /** True once, each time that a ping is due. */
@@ -39,15 +50,15 @@ export class EventStream {
     return isDue;
   }
 
-  /** Sends the headers at once and lets pings become due. */
+  /** Sends the headers at once and lets pings become due. Keep-alive is left to the protocol: HTTP/1.0 and `close` have none. */
   open(): void {
+    if (this.#isClosed) return;
     this.response
       .status(200)
       // Not `set`, which would add a charset: the type has none, it is always UTF-8.
       .setHeader('content-type', 'text/event-stream')
       .setHeader('cache-control', 'no-store, no-transform')
-      .setHeader('x-accel-buffering', 'no')
-      .setHeader('connection', 'keep-alive');
+      .setHeader('x-accel-buffering', 'no');
     this.response.flushHeaders();
     this.#timer = setInterval(() => {
       this.#isPingDue = true;
@@ -55,16 +66,32 @@ export class EventStream {
     }, this.pingIntervalMs);
   }
 
-  /** Sends bytes, and waits where the reader is slower than they come. */
-  async send(bytes: Buffer): Promise<void> {
-    if (this.#isClosed || this.response.write(bytes)) return;
-    await new Promise<void>((resolve) => {
-      this.#drainer = resolve;
-    });
-    this.#drainer = null;
+  /** Tells an EventSource to come back soon; other readers have their own pace. */
+  async sendRetry(): Promise<void> {
+    await this.send(RETRY);
   }
 
-  async sendMessage(event: 'state' | 'ping' | 'end', data: unknown, id?: string): Promise<void> {
+  /**
+   * Sends bytes, and waits where the reader is slower than they come. Resolves with {@link isFull} where it has stopped
+   * reading; the next send waits until it goes on.
+   */
+  async send(bytes: Buffer): Promise<void> {
+    await this.drained();
+    if (this.#isClosed || this.response.write(bytes)) return;
+    this.#isFull = true;
+    const stalled = setTimeout(() => {
+      this.#drainer?.();
+    }, STALL_MS);
+    await this.#taken();
+    clearTimeout(stalled);
+  }
+
+  /** Resolves when the reader has taken what was sent, or has gone. */
+  async drained(): Promise<void> {
+    if (this.#isFull) await this.#taken();
+  }
+
+  async sendMessage(event: StreamEventName, data: unknown, id?: string): Promise<void> {
     await this.send(renderMessage(event, data, id));
   }
 
@@ -87,7 +114,30 @@ export class EventStream {
 
   /** Ends the response; what was sent is delivered first. */
   end(): void {
-    clearInterval(this.#timer);
     if (!this.#isClosed) this.response.end();
+  }
+
+  /** Lets the connection go, which may serve further requests. To be called however the stream ends, or does not begin. */
+  release(): void {
+    clearInterval(this.#timer);
+    this.response.req.socket.off('close', this.#onClose);
+  }
+
+  readonly #onDrain = (): void => {
+    this.#isFull = false;
+    this.#drainer?.();
+  };
+
+  readonly #onClose = (): void => {
+    this.#isClosed = true;
+    this.release();
+    this.#onDrain();
+    this.wake();
+  };
+
+  #taken(): Promise<void> {
+    return new Promise<void>((resolve) => {
+      this.#drainer = resolve;
+    });
   }
 }

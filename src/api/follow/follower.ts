@@ -6,9 +6,10 @@
  */
 import { setImmediate as nextTurnOfTheLoop } from 'node:timers/promises';
 import type { Request, Response } from 'express';
+import type { EventType } from '../../contract/events.js';
 import { PING_INTERVAL_MS } from '../../contract/http.js';
 import type { SessionState } from '../../core/session-state.js';
-import type { SessionRecord, TailPage } from '../../store/session-store.js';
+import type { SessionRecord } from '../../store/session-store.js';
 import type { AppDeps } from '../app-deps.js';
 import { readTurn, streamState } from '../resources.js';
 import { checkCursor, type Cursor } from './cursor.js';
@@ -25,6 +26,8 @@ export interface FollowRequest {
   readonly cursor: Cursor;
   /** `?until=turn-end`, with `?turn=` where it was given. */
   readonly until: { readonly turn: number | null } | null;
+  /** The events that are sent; null is all of them. */
+  readonly types: ReadonlySet<EventType> | null;
 }
 
 type FollowDeps = Pick<AppDeps, 'store' | 'clock' | 'isEngineUp' | 'settings'>;
@@ -34,29 +37,36 @@ const PAGE_LIMIT = 200;
 
 /** Makes the function that answers one event stream; followers of the same session share a feed. */
 export function createFollower(deps: FollowDeps): (follow: FollowRequest) => Promise<void> {
-  const { store } = deps;
-  const feeds = new SessionFeeds(store);
+  const feeds = new SessionFeeds(deps.store);
 
-  return async ({ request, response, session, cursor, until }) => {
+  return async ({ request, response, ...follow }) => {
+    const { session } = follow;
     const stream = new EventStream(response, deps.settings.pingIntervalMs ?? PING_INTERVAL_MS);
     const { feed, detach } = feeds.attach(session.uid, () => {
       stream.wake();
     });
     try {
-      const firstPage = await store.readTail(session.uid, { ...cursor, limit: PAGE_LIMIT });
-      checkCursor(cursor, { seq: firstPage.headSeq, frame: firstPage.headFrame });
-      const state = await store.readState(session.uid);
-      const goal = await followGoal(store, session, { until, cursor, state });
+      const goal = await admitFollow(deps.store, follow);
       // From here on there is a stream; before, a refusal was still a problem.
       stream.open();
-      if (request.method !== 'HEAD') {
-        await new Follower(deps, { session, stream, feed, goal, cursor }).run(firstPage, state);
-      }
+      if (request.method !== 'HEAD') await new Follower(deps, { ...follow, stream, feed, goal }).run();
       stream.end();
     } finally {
+      stream.release();
       detach();
     }
   };
+}
+
+/** When the follow is over. @throws `ProblemError` for a cursor that cannot be or a turn that will not come. */
+async function admitFollow(
+  store: AppDeps['store'],
+  { session, cursor, until }: Pick<FollowRequest, 'session' | 'cursor' | 'until'>,
+): Promise<FollowGoal> {
+  // Only how far the session is: a page that stood here would be held for as long as the stream lasts.
+  const { headSeq, headFrame } = await store.readTail(session.uid, { ...cursor, limit: 0 });
+  checkCursor(cursor, { seq: headSeq, frame: headFrame });
+  return followGoal(store, session, { until, cursor, state: await store.readState(session.uid) });
 }
 
 /** What the follower does next. */
@@ -64,7 +74,7 @@ type Progress = 'caught-up' | 'behind' | 'over';
 
 class Follower {
   readonly #position: StreamPosition;
-  #told: { readonly state: SessionState; readonly isEngineUp: boolean; readonly text: string } | null = null;
+  #told: { readonly headSeq: number; readonly isEngineUp: boolean; readonly text: string } | null = null;
 
   constructor(
     private readonly deps: FollowDeps,
@@ -74,54 +84,52 @@ class Follower {
       readonly feed: SessionFeed;
       readonly goal: FollowGoal;
       readonly cursor: Cursor;
+      readonly types: ReadonlySet<EventType> | null;
     },
   ) {
     this.#position = new StreamPosition(follow.cursor);
   }
 
-  async run(firstPage: TailPage, state: SessionState): Promise<void> {
-    await this.#sendState(state);
+  async run(): Promise<void> {
+    const { stream, session } = this.follow;
+    await stream.sendRetry();
+    await this.#sendState(await this.deps.store.readState(session.uid));
     if (await this.#isAtHeadGoal()) return;
-    let page: TailPage | undefined = firstPage;
     let progress: Progress = 'behind';
     while (progress !== 'over') {
-      progress = await this.#catchUp(page);
-      page = undefined;
-      if (progress !== 'caught-up') continue;
-      progress = await this.#followFeed();
-      // A reader that has fallen behind reads much at once; the others come first.
+      // With nothing in hand: a reader that has stopped reading is read for again when it goes on.
+      await stream.drained();
+      progress = progress === 'behind' ? await this.#catchUp() : await this.#followFeed();
+      // A reader that is behind reads much at once; the others come first.
       if (progress === 'behind') await nextTurnOfTheLoop();
     }
   }
 
-  /** Reads for this reader alone until it has all that the store has. */
-  async #catchUp(firstPage: TailPage | undefined): Promise<Progress> {
-    const { session } = this.follow;
-    let head: Cursor | undefined;
-    for (let page = firstPage; ; page = undefined) {
-      page ??= await this.deps.store.readTail(session.uid, {
-        ...this.#position.cursor,
-        limit: PAGE_LIMIT,
-      });
-      for (const event of page.events) {
-        if (await this.#pass({ kind: 'event', event })) return 'over';
-      }
-      if (this.#position.cursor.seq < page.headSeq) continue;
-      for (const { frame } of page.frames) {
-        if (await this.#pass({ kind: 'frame', frame })) return 'over';
-      }
-      if (page.frames.length >= PAGE_LIMIT) continue;
-      // The head of the frames is read after the events, so it may count frames that belong after events which this page
-      // does not have. Where the log still ends at the same event, there were none: all of them have been looked at.
-      if (head?.seq === page.headSeq) this.#position.passHead(head.frame);
-      else if (page.headFrame > this.#position.cursor.frame) {
-        head = { seq: page.headSeq, frame: page.headFrame };
-        continue;
-      }
-      return 'caught-up';
+  /** Reads for this reader alone, a page at a time, until it has all that the store has. */
+  async #catchUp(): Promise<Progress> {
+    const { session, stream } = this.follow;
+    const page = await this.deps.store.readTail(session.uid, {
+      ...this.#position.cursor,
+      limit: PAGE_LIMIT,
+    });
+    for (const event of page.events) {
+      if (await this.#pass({ kind: 'event', event })) return 'over';
+      if (stream.isFull) return 'behind';
     }
+    if (this.#position.cursor.seq < page.headSeq) return 'behind';
+    for (const { frame } of page.frames) {
+      if (await this.#pass({ kind: 'frame', frame })) return 'over';
+      if (stream.isFull) return 'behind';
+    }
+    if (page.frames.length >= PAGE_LIMIT) return 'behind';
+    if (page.headFrame <= this.#position.cursor.frame) return 'caught-up';
+    // The head of the frames is read after the events, so it may count frames that belong after events which this page
+    // does not have. Where the log still ends at the same event, there were none: all of them have been looked at.
+    const { headSeq } = await this.deps.store.readTail(session.uid, { ...this.#position.cursor, limit: 0 });
+    if (headSeq !== page.headSeq) return 'behind';
+    this.#position.passHead(page.headFrame);
+    return 'caught-up';
   }
-
   /** Goes through the shared window and waits at its end, until the reader is behind it or done. */
   async #followFeed(): Promise<Progress> {
     const { feed, stream } = this.follow;
@@ -136,7 +144,9 @@ class Follower {
       }
       if (stream.isClosed || feed.isDeleted) return 'over';
       if (stream.takePing()) {
-        await stream.sendMessage('ping', { at: new Date(this.deps.clock()).toISOString() });
+        // Where events are left out, the ping takes the reader past them.
+        const id = this.follow.types === null ? undefined : this.#position.id;
+        await stream.sendMessage('ping', { at: new Date(this.deps.clock()).toISOString() }, id);
       }
       if (await this.#isOverAtRest()) return 'over';
       await stream.sleep();
@@ -144,14 +154,16 @@ class Follower {
     return stream.isClosed ? 'over' : 'behind';
   }
 
-  /** Sends an item that the reader does not have; true where that was the last one. */
+  /** Sends an item that the reader does not have and wants; true where that was the last one. */
   async #pass(item: StreamItem, shared?: { readonly id: string; readonly bytes: Buffer }): Promise<boolean> {
-    const { stream, goal } = this.follow;
+    const { stream, goal, types } = this.follow;
     if (stream.isClosed) return true;
     if (hasItem(this.#position, item)) return false;
     const id = passItem(this.#position, item);
-    // A reader that came another way to this place has another id for it.
-    await stream.send(shared?.id === id ? shared.bytes : renderItem(item, id));
+    if (item.kind === 'frame' || (types?.has(item.event.type) ?? true)) {
+      // A reader that came another way to this place has another id for it.
+      await stream.send(shared?.id === id ? shared.bytes : renderItem(item, id));
+    }
     if (item.kind === 'frame') return false;
     if (!isGoalEvent(goal, item.event)) return this.#isAtHeadGoal();
     await this.#sendEnd(item.event.turn ?? null);
@@ -177,13 +189,14 @@ class Follower {
   }
 
   async #sendState(state: SessionState): Promise<void> {
+    const { headSeq } = state;
     const isEngineUp = this.deps.isEngineUp();
     // Asked at every frame by every follower, so the common case costs two comparisons.
-    if (this.#told?.state === state && this.#told.isEngineUp === isEngineUp) return;
+    if (this.#told?.headSeq === headSeq && this.#told.isEngineUp === isEngineUp) return;
     const data = streamState(state, isEngineUp);
     const text = JSON.stringify(data);
     const isNews = text !== this.#told?.text;
-    this.#told = { state, isEngineUp, text };
+    this.#told = { headSeq, isEngineUp, text };
     if (isNews) await this.follow.stream.sendMessage('state', data);
   }
 

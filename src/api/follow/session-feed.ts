@@ -104,10 +104,16 @@ export class SessionFeed {
   /** The session's state, at least as new as the window's end; one read for all who ask at the same end. */
   async state(): Promise<SessionState> {
     const seq = this.headSeq;
-    if (this.#state === null || this.#state.seq < seq) {
-      this.#state = { seq, state: this.store.readState(this.uid) };
+    if (this.#state !== null && this.#state.seq >= seq) return this.#state.state;
+    const read = { seq, state: this.store.readState(this.uid) };
+    this.#state = read;
+    try {
+      return await read.state;
+    } catch (error) {
+      // Kept, it would refuse all who come back until the log grows.
+      if (this.#state === read) this.#state = null;
+      throw error;
     }
-    return this.#state.state;
   }
 
   close(): void {

@@ -1,6 +1,7 @@
 /** The things that a stream sends, and their bytes on the wire (WHATWG HTML, server-sent events). */
 import type { Frame } from '../../contract/chunks.js';
 import type { SessionEvent } from '../../contract/events.js';
+import type { TenantChange } from '../../contract/tenant-stream.js';
 import type { StreamPosition } from './stream-position.js';
 
 /** An event or a frame; both have an id, which is a cursor. */
@@ -24,12 +25,11 @@ export function renderItem(item: StreamItem, id: string): Buffer {
     : renderMessage('frame', item.frame, id);
 }
 
-/** One message of the stream. JSON has no line breaks of its own, so the data is one line. */
-export function renderMessage(
-  event: 'event' | 'frame' | 'state' | 'ping' | 'end',
-  data: unknown,
-  id?: string,
-): Buffer {
+/** The names of what is sent, to a follower of a session and to one of a tenant. */
+export type StreamEventName = 'event' | 'frame' | 'state' | 'end' | 'ping' | TenantChange['type'];
+
+/** One message of a stream. JSON has no line breaks of its own, so the data is one line. */
+export function renderMessage(event: StreamEventName, data: unknown, id?: string): Buffer {
   const head = id === undefined ? '' : `id: ${id}\n`;
   return Buffer.from(`${head}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
 }

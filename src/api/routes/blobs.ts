@@ -1,13 +1,35 @@
-/** `GET …/blobs/:sha256`: the bytes of a content that was too large for its event. */
+/** `POST …/blobs` takes bytes that prompts can name; `GET …/blobs/:sha256` gives those, and what was too large for its event. */
 import { Router } from 'express';
+import type { BlobAnswer } from '../../contract/http.js';
 import { sha256Schema } from '../../contract/ids.js';
 import type { AppDeps } from '../app-deps.js';
+import { requireReach } from '../auth/key-limits.js';
 import { ProblemError } from '../problem.js';
+import { contextOf } from '../request-context.js';
 import { parseQuery } from '../request-input.js';
 import { sessionOf } from '../session-lookup.js';
+import { readUpload, UPLOAD_LIMIT_BYTES } from '../upload.js';
 
-export function blobRoutes({ store }: AppDeps): Router {
+/** Goes before what reads JSON bodies: an upload is any bytes. */
+export function blobRoutes(deps: AppDeps): Router {
+  const { store, settings } = deps;
   const router = Router();
+
+  router.post('/v1/sessions/:id/blobs', async (request, response) => {
+    parseQuery(request, {});
+    const session = await sessionOf(request, store);
+    await requireReach(session.uid, contextOf(request), deps);
+    const { bytes, mediaType } = await readUpload(request, settings.uploadLimitBytes ?? UPLOAD_LIMIT_BYTES);
+    const sha256 = await store.transact(session.uid, async (transaction) => {
+      const digest = await transaction.saveBlob(bytes, mediaType);
+      // Bytes that are here already are what the caller says of them now.
+      await transaction.retypeBlob(digest, mediaType);
+      return digest;
+    });
+    const answer: BlobAnswer = { sha256, bytes: bytes.byteLength, mediaType };
+    response.status(201).location(`/v1/sessions/${session.id}/blobs/${sha256}`).json(answer);
+  });
+
   router.get('/v1/sessions/:id/blobs/:sha256', async (request, response) => {
     parseQuery(request, {});
     const session = await sessionOf(request, store);

@@ -34,8 +34,9 @@ export function eventRoutes(deps: AppDeps): Router {
   });
 
   async function stream(request: Request<{ id: string }>, response: Response): Promise<void> {
-    const { after, until, turn } = parseQuery(request, {
+    const { after, until, turn, types } = parseQuery(request, {
       after: queryParameters.text.optional(),
+      types: typesSchema.optional(),
       until: z.literal('turn-end').optional(),
       turn: queryParameters.ordinal.optional(),
     });
@@ -51,6 +52,7 @@ export function eventRoutes(deps: AppDeps): Router {
       session,
       cursor,
       until: until === undefined ? null : { turn: turn ?? null },
+      types: types === undefined ? null : new Set(types),
     });
   }
 

@@ -1,19 +1,23 @@
 /** `POST /v1/turns`: the job API in one call. A repeated request id is answered with the same turn. */
 import { createHash } from 'node:crypto';
 import { Router, type Request } from 'express';
+import type { InputBlock } from '../../contract/content.js';
 import { jobBodySchema, type JobBody } from '../../contract/http.js';
 import type { ItemId, RequestId, SessionId } from '../../contract/ids.js';
-import { admit, type Admission } from '../../store/admission.js';
+import { admit, admittedBefore, type Admission } from '../../store/admission.js';
 import { StoreError, type SessionRecord } from '../../store/session-store.js';
 import type { AppDeps } from '../app-deps.js';
+import { chargePrompt, requireReach } from '../auth/key-limits.js';
 import { bodyDigest } from '../body-digest.js';
 import type { EngineNudge } from '../engine-nudge.js';
+import { checkJobExtras, schemaOf, webhookTarget } from '../job-extras.js';
 import { ProblemError } from '../problem.js';
-import { checkBlobs, contentOf } from '../prompt-content.js';
+import { checkContent, contentOf, refuseBlobs } from '../prompt-content.js';
+import { promptTitle } from '../prompt-title.js';
 import { contextOf, type RequestContext } from '../request-context.js';
 import { parseBody, parseQuery, preferredWait, queryParameters, requestIdOf } from '../request-input.js';
 import { checkSessionAllowance } from '../session-allowance.js';
-import { promptChoice } from '../session-choice.js';
+import { modelShown, promptChoice } from '../session-choice.js';
 import { createSession } from '../session-creation.js';
 import { waitForTurn } from '../turn-wait.js';
 import { requestIdReused } from './prompts.js';
@@ -42,9 +46,11 @@ export function jobRoutes(deps: AppDeps, nudge: EngineNudge): Router {
         'The server shuts down and takes no jobs; send it again in a moment.',
       );
     }
+    checkJobExtras(body, deps);
     const job: Job = { session: await jobSession(request, requestId, body), requestId, body };
     const admission = await admitJob(job, contextOf(request));
     if (admission.kind === 'request-id-reused') throw requestIdReused(requestId);
+    if (admission.kind === 'turn-running') throw turnRunning();
     const { turn, duplicate } = admission;
     if (turn === null) throw turnRunning();
     if (!duplicate) nudge.start(job.session.uid, turn);
@@ -63,12 +69,13 @@ export function jobRoutes(deps: AppDeps, nudge: EngineNudge): Router {
     requestId: RequestId,
     body: Job['body'],
   ): Promise<SessionRecord> {
-    const { tenant } = contextOf(request);
-    if (body.sessionId !== undefined) return existingSession(tenant, body);
+    const context = contextOf(request);
+    if (body.sessionId !== undefined) return existingSession(context.tenant, body);
     const { profile, provider, model, workspace, permission, limits, metadata } = body;
+    refuseBlobs(jobContent(body), 'prompt');
     try {
       const { record } = await createSession(deps, {
-        tenant,
+        context,
         id: jobSessionId(requestId),
         asked: { profile, provider, model, workspace, permission, limits, metadata },
         bodySha256: bodyDigest(body),
@@ -95,38 +102,47 @@ export function jobRoutes(deps: AppDeps, nudge: EngineNudge): Router {
     return record;
   }
 
-  async function admitJob({ session, requestId, body }: Job, { by }: RequestContext): Promise<Admission> {
-    const content =
-      typeof body.prompt === 'string'
-        ? contentOf({ text: body.prompt })
-        : contentOf({ content: body.prompt });
-    await checkBlobs(store, session.uid, content);
-    const { settings } = await store.readState(session.uid);
-    // Without `sessionId` provider and model are the settings of the job's own session.
-    const choice = body.sessionId === undefined ? {} : promptChoice(body, settings ?? {}, deps);
+  async function admitJob({ session, requestId, body }: Job, context: RequestContext): Promise<Admission> {
+    await requireReach(session.uid, context, deps);
+    const content = jobContent(body);
+    const asked = { requestId, bodySha256: bodyDigest(body) };
     return store.transact(session.uid, async (transaction) => {
-      const before = transaction.state;
-      const admission = await admit(transaction, {
-        requestId,
+      const before = await admittedBefore(transaction, asked);
+      if (before !== undefined) return before;
+      const { state } = transaction;
+      // Without `sessionId` provider and model are the settings of the job's own session.
+      const choice = body.sessionId === undefined ? {} : promptChoice(body, state.settings ?? {}, deps);
+      const model = modelShown(state, { steers: false, choice }, deps);
+      await checkContent(transaction, content, { model, field: 'prompt' });
+      if (state.openTurn === null) checkSessionAllowance(state, choice, deps);
+      const admitted = await admit(transaction, {
+        ...asked,
         itemId: ids.uuid() as ItemId,
         mode: 'queue',
+        // A prompt that waits has no turn to answer with.
+        whenRunning: 'reject',
         content,
-        bodySha256: bodyDigest(body),
         timeZone: body.timeZone,
         unattended: body.unattended,
-        by,
+        outputSchema: schemaOf(body),
+        title: promptTitle(content, state, deps.profiles),
+        by: context.by,
         ...choice,
       });
-      if (admission.kind === 'accepted' && !admission.duplicate) {
-        // A prompt that waits has no turn to answer with. Thrown inside, so that nothing of it is stored.
-        if (before.openTurn !== null) throw turnRunning();
-        checkSessionAllowance(before, choice, deps);
+      if (admitted.kind === 'accepted') await chargePrompt(transaction, context, deps);
+      const target = webhookTarget(body, ids);
+      if (admitted.kind === 'accepted' && admitted.turn !== null && target !== undefined) {
+        await transaction.addFollowUp({ turn: admitted.turn, kind: 'webhook', target });
       }
-      return admission;
+      return admitted;
     });
   }
 
   return router;
+}
+
+function jobContent({ prompt }: Pick<JobBody, 'prompt'>): readonly InputBlock[] {
+  return contentOf(typeof prompt === 'string' ? { text: prompt } : { content: prompt });
 }
 
 function turnRunning(): ProblemError {

@@ -2,16 +2,18 @@
 import { Router } from 'express';
 import { promptBodySchema, type PromptAnswer } from '../../contract/http.js';
 import type { ItemId, RequestId } from '../../contract/ids.js';
-import { admit } from '../../store/admission.js';
+import { admit, admittedBefore } from '../../store/admission.js';
 import type { AppDeps } from '../app-deps.js';
+import { chargePrompt, requireReach } from '../auth/key-limits.js';
 import { bodyDigest } from '../body-digest.js';
 import type { EngineNudge } from '../engine-nudge.js';
 import { ProblemError } from '../problem.js';
-import { checkBlobs, contentOf } from '../prompt-content.js';
+import { checkContent, contentOf } from '../prompt-content.js';
+import { promptTitle } from '../prompt-title.js';
 import { contextOf } from '../request-context.js';
 import { parseBody, parseQuery, requestIdOf } from '../request-input.js';
 import { checkSessionAllowance } from '../session-allowance.js';
-import { promptChoice } from '../session-choice.js';
+import { modelShown, promptChoice } from '../session-choice.js';
 import { sessionOf } from '../session-lookup.js';
 
 export function promptRoutes(deps: AppDeps, nudge: EngineNudge): Router {
@@ -29,33 +31,43 @@ export function promptRoutes(deps: AppDeps, nudge: EngineNudge): Router {
       );
     }
     const session = await sessionOf(request, store);
+    const { mode, whenRunning, timeZone, unattended } = prompt;
     const content = contentOf(prompt);
-    await checkBlobs(store, session.uid, content);
-    const { mode, timeZone, unattended } = prompt;
-    const { settings } = await store.readState(session.uid);
-    const choice = promptChoice(prompt, settings ?? {}, deps);
+    const asked = { requestId, bodySha256: bodyDigest(prompt) };
+    const context = contextOf(request);
+    await requireReach(session.uid, context, deps);
 
     const admission = await store.transact(session.uid, async (transaction) => {
-      const before = transaction.state;
+      // Before all checks: one that was accepted is answered again, also by a configuration that would refuse it today.
+      const before = await admittedBefore(transaction, asked);
+      if (before !== undefined) return before;
+      const { state } = transaction;
+      const choice = promptChoice(prompt, state.settings ?? {}, deps);
+      const model = modelShown(state, { steers: mode !== 'queue', choice }, deps);
+      await checkContent(transaction, content, { model });
+      checkSessionAllowance(state, choice, deps);
       const admitted = await admit(transaction, {
-        requestId,
+        ...asked,
         itemId: ids.uuid() as ItemId,
         mode,
+        whenRunning,
         content,
-        bodySha256: bodyDigest(prompt),
         timeZone,
-        by: contextOf(request).by,
+        by: context.by,
         unattended,
+        title: promptTitle(content, state, deps.profiles),
         ...choice,
       });
-      // One that was accepted before is answered again, also by a session that has spent its allowance since. Thrown
-      // inside, so that nothing is stored of one that is not.
-      if (admitted.kind === 'accepted' && !admitted.duplicate) checkSessionAllowance(before, choice, deps);
+      if (admitted.kind === 'accepted') await chargePrompt(transaction, context, deps);
       return admitted;
     });
     if (admission.kind === 'request-id-reused') throw requestIdReused(requestId);
-    const { itemId, turn, position, cursorSeq, duplicate } = admission;
+    if (admission.kind === 'turn-running') {
+      throw new ProblemError('TURN_RUNNING', 'The session has an open turn, and the prompt was not to wait.');
+    }
+    const { itemId, turn, position, cursorSeq, interrupted, duplicate } = admission;
     if (turn !== null && !duplicate) nudge.start(session.uid, turn);
+    if (interrupted !== null) nudge.cancel(session.uid, interrupted);
     const answer: PromptAnswer = {
       accepted: true,
       requestId,

@@ -1,5 +1,6 @@
 /** `/v1/sessions`: create, list, show, change and delete. */
 import { Router } from 'express';
+import { z } from 'zod';
 import {
   sessionBodySchema,
   sessionPatchSchema,
@@ -11,8 +12,8 @@ import { sessionUidSchema, type SessionId } from '../../contract/ids.js';
 import type { NewEvent } from '../../contract/events.js';
 import type { SessionRecord } from '../../store/session-store.js';
 import type { AppDeps } from '../app-deps.js';
+import { permissionToPatch, requireWorkspace } from '../auth/key-limits.js';
 import { bodyDigest } from '../body-digest.js';
-import { requestCancel } from '../cancel.js';
 import type { EngineNudge } from '../engine-nudge.js';
 import { ProblemError } from '../problem.js';
 import { contextOf, type RequestContext } from '../request-context.js';
@@ -20,8 +21,13 @@ import { parseBody, parseQuery, queryParameters } from '../request-input.js';
 import { sessionResource } from '../resources.js';
 import { checkModelChoice, pinnedChoice } from '../session-choice.js';
 import { createSession } from '../session-creation.js';
+import { deleteSession, deleteUnchangedSession } from '../session-deletion.js';
 import { sessionOf } from '../session-lookup.js';
-import { removeFreshWorkspace } from '../workspace.js';
+
+/** ISO 8601, as the log has times. */
+const timeSchema = z.iso
+  .datetime({ offset: true, error: 'must be a time such as 2026-01-31T12:00:00Z' })
+  .transform((text) => new Date(text).toISOString());
 
 export function sessionRoutes(deps: AppDeps, nudge: EngineNudge): Router {
   const { store } = deps;
@@ -35,7 +41,7 @@ export function sessionRoutes(deps: AppDeps, nudge: EngineNudge): Router {
     if (deps.isDraining())
       throw new ProblemError('DRAINING', 'The server shuts down; ask again in a moment.');
     const { record, created } = await createSession(deps, {
-      tenant: contextOf(request).tenant,
+      context: contextOf(request),
       id: body.id ?? (deps.ids.uuid() as SessionId),
       asked: body,
       bodySha256: bodyDigest(body),
@@ -82,25 +88,39 @@ export function sessionRoutes(deps: AppDeps, nudge: EngineNudge): Router {
     const chosen = choosesModel
       ? pinnedChoice(patch, checkModelChoice(patch, (await store.readState(record.uid)).settings ?? {}, deps))
       : {};
-    const events = changesOf({ ...patch, ...chosen }, contextOf(request));
-    await store.transact(record.uid, async (transaction) => transaction.append(events));
+    const context = contextOf(request);
+    await requireWorkspace(record.uid, context, deps);
+    await store.transact(record.uid, async (transaction) => {
+      const permission = permissionToPatch(patch, transaction.state.settings, context, deps);
+      await transaction.append(
+        changesOf({ ...patch, ...chosen, ...(permission === undefined ? {} : { permission }) }, context),
+      );
+    });
     response.json(await resourceOf(await sessionOf(request, store)));
   });
 
   router.delete('/v1/sessions/:id', async (request, response) => {
-    parseQuery(request, {});
-    const record = await sessionOf(request, store);
-    const running = await requestCancel(store, record.uid, { by: contextOf(request).by });
-    if (running.kind === 'cancelling') nudge.cancel(record.uid, running.turn);
-    await store.deleteSession(record.uid);
-    // The data is gone; a folder that cannot be removed must not make the deletion look as if it had failed.
-    await removeFreshWorkspace(record.uid, deps.settings).catch((error: unknown) => {
-      deps.logger.warn({ err: error, uid: record.uid }, 'the workspace of a deleted session is left behind');
+    const { unchangedSince } = parseQuery(request, {
+      unchangedSince: timeSchema.optional(),
     });
+    const record = await sessionOf(request, store);
+    const { tenant, by } = contextOf(request);
+    if (unchangedSince === undefined) await deleteSession(deps, nudge, record, by);
+    else if (!(await deleteUnchangedSession(deps, record, unchangedSince))) throw changed(record);
+    // The log that would name who did it is gone with it.
+    deps.logger.info({ tenant, session: record.id, uid: record.uid, by }, 'a session was deleted');
     response.status(204).end();
   });
 
   return router;
+}
+
+function changed({ id }: SessionRecord): ProblemError {
+  return new ProblemError(
+    'SESSION_CHANGED',
+    `Session ${id} was changed after that time, or a turn is open in it.`,
+    'unchangedSince',
+  );
 }
 
 /** The facts that a change amounts to. */

@@ -1,35 +1,44 @@
-/** `GET …/turns` and `GET …/turns/:n`, which can wait for the turn's end. */
+/** `GET /v1/turns`, `GET …/turns` and `GET …/turns/:n`, which can wait for the turn's end. */
 import { Router } from 'express';
-import type { TurnResource } from '../../contract/http.js';
 import type { AppDeps } from '../app-deps.js';
 import { ProblemError } from '../problem.js';
 import { parseQuery, queryParameters, turnNumberOf } from '../request-input.js';
-import { endedTurnResource, readTurn } from '../resources.js';
+import { contextOf } from '../request-context.js';
 import { sessionOf } from '../session-lookup.js';
+import { parseTurnQuery, turnCursor, turnCursorSchema, turnResources } from '../turn-list.js';
 import { waitForTurn } from '../turn-wait.js';
 
 export function turnRoutes({ store }: AppDeps): Router {
   const router = Router();
 
-  router.get('/v1/sessions/:id/turns', async (request, response) => {
-    const { limit, cursor } = parseQuery(request, {
-      limit: queryParameters.limit,
-      cursor: queryParameters.ordinal.optional(),
-    });
-    const session = await sessionOf(request, store);
-    const records = await store.listTurns(session.uid, {
+  router.get('/v1/turns', async (request, response) => {
+    const { filter, limit, cursor } = parseTurnQuery(request, turnCursorSchema);
+    const records = await store.listTurnsOfTenant(contextOf(request).tenant, {
+      ...filter,
       limit: limit + 1,
       ...(cursor === undefined ? {} : { before: cursor }),
     });
     const page = records.slice(0, limit);
-    const items: TurnResource[] = [];
-    for (const record of page) {
-      const resource = record.ended
-        ? await endedTurnResource(store, record)
-        : await readTurn(store, session, record.turn);
-      if (resource !== undefined) items.push(resource);
-    }
-    response.json({ items, nextCursor: records.length > limit ? String(page.at(-1)?.turn) : null });
+    const last = page.at(-1);
+    response.json({
+      items: await turnResources(store, page),
+      nextCursor: records.length > limit && last !== undefined ? turnCursor(last) : null,
+    });
+  });
+
+  router.get('/v1/sessions/:id/turns', async (request, response) => {
+    const { filter, limit, cursor } = parseTurnQuery(request, queryParameters.ordinal.optional());
+    const session = await sessionOf(request, store);
+    const records = await store.listTurns(session.uid, {
+      ...filter,
+      limit: limit + 1,
+      ...(cursor === undefined ? {} : { before: cursor }),
+    });
+    const page = records.slice(0, limit);
+    response.json({
+      items: await turnResources(store, page),
+      nextCursor: records.length > limit ? String(page.at(-1)?.turn) : null,
+    });
   });
 
   router.get('/v1/sessions/:id/turns/:turn', async (request, response) => {

@@ -1,7 +1,7 @@
 /** The short commands over the API: `sessions`, `prompt`, `cancel`. */
 import type { Client } from '../../client/client.js';
 import type { PromptMode } from '../../contract/events.js';
-import type { SessionResource, SessionStatus } from '../../contract/http.js';
+import type { SessionResource, SessionStatus, WhenRunning } from '../../contract/http.js';
 import { printable, type CliIo } from '../cli-io.js';
 import { EXIT } from '../exit-codes.js';
 import { tableText } from '../table.js';
@@ -34,19 +34,21 @@ function row({ id, status, updatedAt, title }: SessionResource): string[] {
 
 export interface PromptOptions {
   readonly mode?: PromptMode;
+  readonly whenRunning?: WhenRunning;
   readonly requestId?: string;
 }
 
 /** Sends a prompt and says where it is, without waiting for its answer. */
 export async function sendPrompt(
   { sessionId, argument }: { readonly sessionId: string; readonly argument: string | undefined },
-  { mode, requestId }: PromptOptions,
+  { mode, whenRunning, requestId }: PromptOptions,
   io: CliIo,
   client: Client,
 ): Promise<number> {
   const answer = await client.prompt(sessionId, {
     text: await taskText(argument, io),
     ...(mode === undefined ? {} : { mode }),
+    ...(whenRunning === undefined ? {} : { whenRunning }),
     ...(requestId === undefined ? {} : { requestId }),
   });
   const place =

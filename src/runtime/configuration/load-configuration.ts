@@ -45,8 +45,8 @@ interface Given {
 /**
  * Loads the one configuration.
  *
- * @throws ConfigurationError `CONFIGURATION_FILE_UNREADABLE`, `CONFIGURATION_SYNTAX`, `CONFIGURATION_INVALID`,
- *   `HOST_NOT_ALLOWED`; its message names file and line, variable or flag, the key, what is wrong and what to do.
+ * @throws ConfigurationError `CONFIGURATION_FILE_UNREADABLE`, `CONFIGURATION_SYNTAX`, `CONFIGURATION_INVALID`;
+ *   its message names file and line, variable or flag, the key, what is wrong and what to do.
  */
 export function loadConfiguration(sources: ConfigurationSources = {}): LoadedConfiguration {
   const env = sources.env ?? process.env;
@@ -74,7 +74,6 @@ export function loadConfiguration(sources: ConfigurationSources = {}): LoadedCon
     userHome,
     file === undefined ? workingFolder : dirname(file.file),
   );
-  checkServerHost(configuration, sourceOf(['server', 'host']));
   checkEngineAddress(configuration, sourceOf(['engine', 'address']));
 
   return {
@@ -184,19 +183,6 @@ function withAbsolutePaths(configuration: Configuration, userHome: string, base:
 export function isLoopbackHost(host: string): boolean {
   const bare = host.toLowerCase().replace(/^\[(.*)\]$/, '$1');
   return bare === 'localhost' || bare === '::1' || /^127(\.\d{1,3}){3}$/.test(bare);
-}
-
-function checkServerHost({ server }: Configuration, source: string): void {
-  if (isLoopbackHost(server.host)) return;
-  throw new ConfigurationError('HOST_NOT_ALLOWED', [
-    {
-      source,
-      path: 'server.host',
-      message:
-        `is ${JSON.stringify(server.host)}, which other machines can reach, and this version has no API keys to ` +
-        'keep them out. Use 127.0.0.1, localhost or ::1, and put an authenticating proxy in front to go further.',
-    },
-  ]);
 }
 
 function checkEngineAddress({ engine }: Configuration, source: string): void {

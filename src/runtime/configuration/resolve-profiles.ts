@@ -150,6 +150,7 @@ function completed(
       entry.approvalExpiresMs === undefined ? DEFAULT_PROFILE.approvalExpiresMs : entry.approvalExpiresMs,
     maxParallelToolCalls: entry.maxParallelToolCalls ?? DEFAULT_PROFILE.maxParallelToolCalls,
     sandbox: entry.sandbox ?? DEFAULT_PROFILE.sandbox,
+    titles: entry.titles ?? DEFAULT_PROFILE.titles,
     instructions: entry.instructions ?? DEFAULT_PROFILE.instructions,
   };
 }

@@ -29,7 +29,8 @@ export function startEventObservers(
     await observeEvents(observers, await store.readEvents(uid, page), logger);
   };
   const unwatch = store.watch(null, (notice) => {
-    if (notice.kind !== 'events') return;
+    // What a file tells has happened somewhere else, and long ago.
+    if (notice.kind !== 'events' || notice.isImport === true) return;
     const { uid, afterSeq, headSeq } = notice;
     const told = (telling.get(uid) ?? Promise.resolve())
       .then(() => tell(uid, afterSeq, headSeq))

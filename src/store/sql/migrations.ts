@@ -4,6 +4,7 @@
  */
 import { sql, Migrator, type Kysely, type Migration } from 'kysely';
 import { StoreError } from '../session-store.js';
+import { TURN_LIST_MIGRATION } from './turn-list-migration.js';
 
 const LOG_MIGRATIONS: Record<string, Migration> = {
   '0001-session-log': {
@@ -125,6 +126,55 @@ const LOG_MIGRATIONS: Record<string, Migration> = {
         .execute();
     },
   },
+  '0003-keys': {
+    async up(db) {
+      await db.schema
+        .createTable('keys')
+        .addColumn('id', 'text', (column) => column.primaryKey())
+        .addColumn('name', 'text', (column) => column.notNull())
+        .addColumn('tenant', 'text', (column) => column.notNull())
+        .addColumn('secret_sha256', 'text', (column) => column.notNull())
+        .addColumn('rights', 'text', (column) => column.notNull())
+        .addColumn('permission', 'text', (column) => column.notNull())
+        .addColumn('workspace_roots', 'text', (column) => column.notNull())
+        .addColumn('requests_per_minute', 'integer')
+        .addColumn('prompts_per_day', 'integer')
+        .addColumn('created_at', 'text', (column) => column.notNull())
+        .addColumn('revoked_at', 'text')
+        .addColumn('last_used_at', 'text')
+        .addColumn('counted_day', 'text')
+        .addColumn('counted_prompts', 'integer', (column) => column.notNull().defaultTo(0))
+        .execute();
+    },
+  },
+  '0004-follow-ups': {
+    async up(db) {
+      await db.schema
+        .createTable('follow_ups')
+        .addColumn('session_uid', 'text', (column) => column.notNull())
+        .addColumn('turn', 'integer', (column) => column.notNull())
+        .addColumn('kind', 'text', (column) => column.notNull())
+        .addColumn('data', 'text')
+        .addColumn('state', 'text', (column) => column.notNull())
+        .addColumn('attempts', 'integer', (column) => column.notNull())
+        .addColumn('due_at', 'text')
+        .addColumn('done_at', 'text')
+        .addPrimaryKeyConstraint('follow_ups_by_turn', ['session_uid', 'turn', 'kind'])
+        .execute();
+      await sql`create index follow_ups_due on follow_ups (due_at) where state = 'due'`.execute(db);
+    },
+  },
+  '0005-turn-lists': TURN_LIST_MIGRATION,
+  '0006-leftovers': {
+    async up(db) {
+      await db.schema
+        .createTable('leftovers')
+        .addColumn('session_uid', 'text', (column) => column.primaryKey())
+        .addColumn('due_at', 'text', (column) => column.notNull())
+        .execute();
+      await sql`create index sessions_idle on sessions (updated_at) where open_turn is null`.execute(db);
+    },
+  },
 };
 
 const FRAME_MIGRATIONS: Record<string, Migration> = {
@@ -162,6 +212,16 @@ export async function migrateFrames<T>(db: Kysely<T>): Promise<void> {
   await migrate(db, FRAME_MIGRATIONS, 'frame_migration');
 }
 
+/** Leaves the database as it is. @throws `StoreError` `SCHEMA_TOO_NEW`, `SCHEMA_TOO_OLD` where it is not of this build. */
+export async function requireCurrentLog<T>(db: Kysely<T>): Promise<void> {
+  const applied = await knownMigrations(db, LOG_MIGRATIONS, 'log_migration');
+  if (applied.length === Object.keys(LOG_MIGRATIONS).length) return;
+  throw new StoreError(
+    'SCHEMA_TOO_OLD',
+    'The database was made by an older version of Turnkeeper, and a process has it. Stop that, and try again.',
+  );
+}
+
 async function migrate<T>(
   db: Kysely<T>,
   migrations: Record<string, Migration>,
@@ -173,6 +233,17 @@ async function migrate<T>(
     migrationTableName: table,
     migrationLockTableName: `${table}_lock`,
   });
+  await knownMigrations(db, migrations, table);
+  const { error } = await migrator.migrateToLatest();
+  if (error !== undefined) throw error instanceof Error ? error : new Error('The migration failed.');
+}
+
+/** The names of the migrations that the database has. @throws `StoreError` `SCHEMA_TOO_NEW`. */
+async function knownMigrations<T>(
+  db: Kysely<T>,
+  migrations: Record<string, Migration>,
+  table: string,
+): Promise<readonly string[]> {
   const applied = await sql<{ name: string }>`select name from ${sql.table(table)}`
     .execute(db)
     .then(({ rows }) => rows.map(({ name }) => name))
@@ -186,6 +257,5 @@ async function migrate<T>(
         'Start that version, or restore a backup from before the upgrade.',
     );
   }
-  const { error } = await migrator.migrateToLatest();
-  if (error !== undefined) throw error instanceof Error ? error : new Error('The migration failed.');
+  return applied;
 }

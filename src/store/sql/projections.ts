@@ -4,12 +4,13 @@
  * Owns that they never lag behind the log: they are written in the append's own transaction.
  */
 import type { Transaction } from 'kysely';
-import type { SessionEvent } from '../../contract/events.js';
+import type { EventData, SessionEvent } from '../../contract/events.js';
 import type { ApprovalId, ItemId, QuestionId, RequestId, SessionUid } from '../../contract/ids.js';
+import type { Metadata } from '../../contract/session.js';
 import type { Inbox } from '../../core/inbox.js';
 import { sessionStatus, type OpenTurn, type SessionState } from '../../core/session-state.js';
 import { chunked } from './chunked.js';
-import type { TurnSummary } from './rows.js';
+import { followUpsDue } from './sql-follow-ups.js';
 import type { LogTables } from './schema.js';
 
 /** What an append amounts to: the inbox before it, its events, the turns that they opened, and the state after it. */
@@ -44,9 +45,13 @@ export async function projectChange(
     })
     .where('uid', '=', place.uid)
     .execute();
-  for (const turn of opened) await turnOpened(db, place, turn);
+  const profile = after.settings?.profile ?? '';
+  for (const turn of opened) await turnOpened(db, { ...place, profile }, turn);
   for (const event of added) {
     const { turn, step } = event;
+    if (event.type === 'session/created' || event.type === 'session/settings') {
+      await projectMetadata(db, place.uid, after.settings?.metadata ?? {});
+    }
     const ask = askOf(event);
     if (ask !== undefined) await projectAsk(db, place, ask);
     if (turn === undefined) continue;
@@ -54,11 +59,12 @@ export async function projectChange(
       const taken = requestsOf(event.data.removed ?? [], before, added);
       await promptsTaken(db, { ...place, turn }, taken);
     }
-    if (event.type === 'turn/start') await turnStarted(db, { ...place, turn }, event.data.requestIds);
+    if (event.type === 'turn/start') {
+      await turnStarted(db, { ...place, profile, turn }, event.data.requestIds);
+    }
     if (event.type === 'turn/end') {
-      const { reason, output, usage, steps } = event.data;
-      const summary = { reason, ...(output === undefined ? {} : { output }), usage, steps };
-      await turnEnded(db, { ...place, turn }, summary);
+      await turnEnded(db, { ...place, turn }, event.data);
+      await followUpsDue(db, { ...place, turn });
     }
     if (event.type === 'step/end' && step !== undefined) await stepEnded(db, place.uid, turn, step);
   }
@@ -124,7 +130,24 @@ async function projectAsk(
     .execute();
 }
 
-async function turnOpened(db: Transaction<LogTables>, { uid }: Place, turn: OpenTurn): Promise<void> {
+/** The metadata of a session, as it is after the append. */
+async function projectMetadata(
+  db: Transaction<LogTables>,
+  uid: SessionUid,
+  metadata: Metadata,
+): Promise<void> {
+  await db.deleteFrom('session_metadata').where('session_uid', '=', uid).execute();
+  const rows = Object.entries(metadata).map(([key, value]) => ({ session_uid: uid, key, value }));
+  if (rows.length > 0) await db.insertInto('session_metadata').values(rows).execute();
+}
+
+type ProfilePlace = Place & { readonly profile: string };
+
+async function turnOpened(
+  db: Transaction<LogTables>,
+  { uid, tenant, profile }: ProfilePlace,
+  turn: OpenTurn,
+): Promise<void> {
   await db
     .insertInto('turns')
     .values({
@@ -136,6 +159,9 @@ async function turnOpened(db: Transaction<LogTables>, { uid }: Place, turn: Open
       owner_started_at: null,
       request_ids: JSON.stringify(turn.requestIds),
       summary: null,
+      tenant,
+      opened_at: turn.startedAt,
+      profile,
     })
     .onConflict((conflict) => conflict.doNothing())
     .execute();
@@ -145,12 +171,12 @@ type TurnPlace = Place & { readonly turn: number };
 
 async function turnStarted(
   db: Transaction<LogTables>,
-  { uid, turn, at }: TurnPlace,
+  { uid, turn, at, profile }: TurnPlace & ProfilePlace,
   requestIds: readonly RequestId[],
 ): Promise<void> {
   await db
     .updateTable('turns')
-    .set({ started_at: at, request_ids: JSON.stringify(requestIds) })
+    .set({ started_at: at, profile, request_ids: JSON.stringify(requestIds) })
     .where('session_uid', '=', uid)
     .where('turn', '=', turn)
     .execute();
@@ -175,7 +201,7 @@ async function promptsTaken(
 async function turnEnded(
   db: Transaction<LogTables>,
   { uid, turn, at }: TurnPlace,
-  summary: TurnSummary,
+  summary: EventData<'turn/end'>,
 ): Promise<void> {
   await db
     .updateTable('turns')

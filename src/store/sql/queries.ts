@@ -1,4 +1,4 @@
-/** Reads of the log's tables that need no folded state: sessions and turns by id, lists and the sweeper's view. */
+/** Reads of the log's tables that need no folded state: sessions and asks by id, lists and the sweeper's view. */
 import type { Kysely } from 'kysely';
 import type { ApprovalId, QuestionId, SessionId, SessionUid, Sha256 } from '../../contract/ids.js';
 import type {
@@ -8,9 +8,8 @@ import type {
   SessionRecord,
   SessionStore,
   StoredBlob,
-  TurnRecord,
 } from '../session-store.js';
-import { askOfRow, sessionOfRow, turnOfRow } from './rows.js';
+import { askOfRow, sessionOfRow } from './rows.js';
 import type { LogTables } from './schema.js';
 
 type Log = Kysely<LogTables>;
@@ -38,50 +37,6 @@ export async function listSessions(
   if (query.status !== undefined) select = select.where('status', '=', query.status);
   const rows = await select.orderBy('uid', 'desc').limit(query.limit).execute();
   return rows.map(sessionOfRow);
-}
-
-/** Deletes every row of the session; false where there was none. */
-export async function deleteSession(log: Log, uid: SessionUid): Promise<boolean> {
-  return log.transaction().execute(async (db) => {
-    for (const table of [
-      'events',
-      'turns',
-      'attempts',
-      'staged',
-      'approvals',
-      'requests',
-      'blobs',
-    ] as const) {
-      await db.deleteFrom(table).where('session_uid', '=', uid).execute();
-    }
-    const { numDeletedRows } = await db.deleteFrom('sessions').where('uid', '=', uid).executeTakeFirst();
-    return numDeletedRows === 1n;
-  });
-}
-
-export async function findTurn(db: Log, uid: SessionUid, turn: number): Promise<TurnRecord | undefined> {
-  const row = await turnsOf(db, uid).where('turns.turn', '=', turn).executeTakeFirst();
-  return row === undefined ? undefined : turnOfRow(row);
-}
-
-export async function listTurns(
-  db: Log,
-  uid: SessionUid,
-  query: { readonly limit: number; readonly before?: number },
-): Promise<readonly TurnRecord[]> {
-  let select = turnsOf(db, uid);
-  if (query.before !== undefined) select = select.where('turns.turn', '<', query.before);
-  const rows = await select.orderBy('turns.turn', 'desc').limit(query.limit).execute();
-  return rows.map(turnOfRow);
-}
-
-function turnsOf(db: Log, uid: SessionUid) {
-  return db
-    .selectFrom('turns')
-    .innerJoin('sessions', 'sessions.uid', 'turns.session_uid')
-    .selectAll('turns')
-    .select('sessions.id as session_id')
-    .where('turns.session_uid', '=', uid);
 }
 
 export async function findAsk(
@@ -144,6 +99,16 @@ export async function selectBlob(db: Log, uid: SessionUid, sha256: Sha256): Prom
     .where('sha256', '=', sha256)
     .executeTakeFirst();
   return row === undefined ? undefined : { bytes: row.bytes, mediaType: row.media_type };
+}
+
+export async function selectBlobType(db: Log, uid: SessionUid, sha256: Sha256): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('blobs')
+    .select('media_type')
+    .where('session_uid', '=', uid)
+    .where('sha256', '=', sha256)
+    .executeTakeFirst();
+  return row?.media_type;
 }
 
 /** Keeps bytes under their digest; the same bytes twice are one blob. */

@@ -79,6 +79,7 @@ export function sessionOfRow(row: Selectable<SessionsTable>): SessionRecord {
     uid: row.uid,
     id: row.id,
     tenant: row.tenant,
+    bodySha256: row.body_sha256,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     openTurn: row.open_turn,
@@ -88,7 +89,7 @@ export function sessionOfRow(row: Selectable<SessionsTable>): SessionRecord {
 }
 
 /** What `turns.summary` holds once a turn has ended. */
-export type TurnSummary = Pick<TurnRecord, 'reason' | 'output' | 'usage' | 'steps'>;
+export type TurnSummary = Pick<TurnRecord, 'reason' | 'output' | 'structured' | 'usage' | 'steps'>;
 
 export function turnOfRow(row: Selectable<TurnsTable> & { readonly session_id: SessionId }): TurnRecord {
   const summary = row.summary === null ? undefined : (JSON.parse(row.summary) as TurnSummary);
@@ -98,6 +99,7 @@ export function turnOfRow(row: Selectable<TurnsTable> & { readonly session_id: S
     turn: row.turn,
     ended: summary !== undefined,
     requestIds: JSON.parse(row.request_ids) as RequestId[],
+    openedAt: row.opened_at,
     startedAt: row.started_at,
     ...(row.ended_at === null ? {} : { endedAt: row.ended_at }),
     ...(summary ?? { usage: ZERO_USAGE, steps: 0 }),

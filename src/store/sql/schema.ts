@@ -1,15 +1,19 @@
 /** The tables of the session log as Kysely sees them. Names and columns are the same on every backend. */
 import type { Generated } from 'kysely';
+import type { FollowUpKind } from '../../contract/follow-up.js';
 import type { SessionStatus } from '../../contract/http.js';
+import type { PermissionMode } from '../../contract/session.js';
 import type {
   ApprovalId,
   ItemId,
+  KeyId,
   QuestionId,
   RequestId,
   SessionId,
   SessionUid,
   Sha256,
 } from '../../contract/ids.js';
+import type { FollowUpOutcome } from '../follow-up-store.js';
 
 export interface SessionsTable {
   uid: SessionUid;
@@ -47,6 +51,29 @@ export interface TurnsTable {
   owner_started_at: number | null;
   request_ids: string;
   summary: string | null;
+  tenant: string;
+  /** When the turn was opened; it is entered later. */
+  opened_at: string;
+  profile: string;
+}
+
+/** The metadata of a session as it is now, one row an entry. */
+export interface SessionMetadataTable {
+  session_uid: SessionUid;
+  key: string;
+  value: string;
+}
+
+/** `data` is the JSON text of a webhook's target, null where there is none or it is settled. */
+export interface FollowUpsTable {
+  session_uid: SessionUid;
+  turn: number;
+  kind: FollowUpKind;
+  data: string | null;
+  state: 'waiting' | 'due' | FollowUpOutcome;
+  attempts: number;
+  due_at: string | null;
+  done_at: string | null;
 }
 
 /** `call` is -1 for the model. */
@@ -99,7 +126,32 @@ export interface BlobsTable {
   bytes: Uint8Array;
 }
 
+/** `rights` and `workspace_roots` are JSON texts. The counted prompts are those of `counted_day`, a date of UTC. */
+export interface KeysTable {
+  id: KeyId;
+  name: string;
+  tenant: string;
+  secret_sha256: string;
+  rights: string;
+  permission: PermissionMode;
+  workspace_roots: string;
+  requests_per_minute: number | null;
+  prompts_per_day: number | null;
+  created_at: string;
+  revoked_at: string | null;
+  last_used_at: string | null;
+  counted_day: string | null;
+  counted_prompts: number;
+}
+
+/** Sessions that are not there, of which something may be left elsewhere; `due_at`: when it is to be cleared. */
+export interface LeftoversTable {
+  session_uid: SessionUid;
+  due_at: string;
+}
+
 export interface LogTables {
+  leftovers: LeftoversTable;
   sessions: SessionsTable;
   events: EventsTable;
   turns: TurnsTable;
@@ -108,6 +160,9 @@ export interface LogTables {
   approvals: ApprovalsTable;
   requests: RequestsTable;
   blobs: BlobsTable;
+  keys: KeysTable;
+  follow_ups: FollowUpsTable;
+  session_metadata: SessionMetadataTable;
 }
 
 /** `seq` is the log's head when the frame was stored; `call` is -1 for the model. */

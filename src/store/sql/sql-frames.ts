@@ -118,6 +118,32 @@ export class SqlFrames {
       .execute();
   }
 
+  /** Drops the frames of all turns before this one. */
+  async dropTurnsBefore(uid: SessionUid, turn: number): Promise<void> {
+    await this.db.deleteFrom('frames').where('session_uid', '=', uid).where('turn', '<', turn).execute();
+  }
+
+  /** The sessions that have a number or frames, with the turns of those. */
+  async holders(): Promise<
+    readonly {
+      readonly uid: SessionUid;
+      readonly firstTurn: number | null;
+      readonly lastTurn: number | null;
+    }[]
+  > {
+    const rows = await this.db
+      .selectFrom('frame_heads')
+      .leftJoin('frames', 'frames.session_uid', 'frame_heads.session_uid')
+      .select(({ fn }) => [
+        'frame_heads.session_uid as uid',
+        fn.min('frames.turn').as('first_turn'),
+        fn.max('frames.turn').as('last_turn'),
+      ])
+      .groupBy('frame_heads.session_uid')
+      .execute();
+    return rows.map((row) => ({ uid: row.uid, firstTurn: row.first_turn, lastTurn: row.last_turn }));
+  }
+
   async deleteSession(uid: SessionUid): Promise<void> {
     for (const table of ['frames', 'frame_heads'] as const) {
       await this.db.deleteFrom(table).where('session_uid', '=', uid).execute();

@@ -19,7 +19,11 @@ import type {
 } from '../../contract/ids.js';
 import { livePlaces } from '../../core/frames.js';
 import { evolve, INITIAL_STATE, type SessionState } from '../../core/session-state.js';
+import type { ArchiveStore } from '../archive-store.js';
+import type { FollowUpStore } from '../follow-up-store.js';
+import type { KeyStore } from '../key-store.js';
 import { Notifier } from '../notifier.js';
+import type { RetentionStore } from '../retention-store.js';
 import {
   StoreError,
   type AskQuery,
@@ -41,12 +45,9 @@ import {
 import { fenced } from './attempts.js';
 import { digestOf } from '../digest.js';
 import {
-  deleteSession,
   findAsk,
-  findTurn,
   listAsks,
   listSessions,
-  listTurns,
   openTurns,
   insertBlob,
   selectBlob,
@@ -54,10 +55,15 @@ import {
   selectSessionByUid,
 } from './queries.js';
 import { eventOfRow, sessionOfRow } from './rows.js';
+import { SqlArchive } from './sql-archive.js';
 import { SqlFrames } from './sql-frames.js';
+import { SqlKeyStore } from './sql-key-store.js';
 import { MODEL_CALL, type FrameTables, type LogTables } from './schema.js';
 import { findRequest, SqlTransaction } from './sql-transaction.js';
+import { SqlFollowUpStore } from './sql-follow-ups.js';
+import { deleteSession, SqlRetention } from './sql-retention.js';
 import { StateCache } from './state-cache.js';
+import { findTurn, listTurns, listTurnsOfTenant } from './turn-lists.js';
 
 /** What a backend brings. */
 export interface SqlBackend {
@@ -70,6 +76,8 @@ export interface SqlBackend {
     durability: NonNullable<TransactOptions['durability']>,
     work: (db: Transaction<LogTables>) => Promise<T>,
   ): Promise<T>;
+  /** Gives a bounded part of the free space back to the file system; true while there may be more. */
+  reclaimSpace(): Promise<boolean>;
   /** The error as a `StoreError` where it says that the database is away or full; else as it is. */
   translate(error: unknown): unknown;
   close(): Promise<void>;
@@ -83,6 +91,10 @@ export interface SqlStoreOptions {
 
 export class SqlSessionStore implements SessionStore {
   readonly kind: SessionStore['kind'];
+  readonly keys: KeyStore;
+  readonly followUps: FollowUpStore;
+  readonly archive: ArchiveStore;
+  readonly retention: RetentionStore;
   readonly #states = new StateCache();
   readonly #frames: SqlFrames;
   readonly #notifier: Notifier;
@@ -92,7 +104,30 @@ export class SqlSessionStore implements SessionStore {
     private readonly options: SqlStoreOptions,
   ) {
     this.kind = backend.kind;
+    this.keys = new SqlKeyStore(backend.log, {
+      clock: options.clock,
+      guard: (work) => this.#guard(work),
+    });
+    this.followUps = new SqlFollowUpStore(backend.log, {
+      clock: options.clock,
+      guard: (work) => this.#guard(work),
+    });
     this.#frames = new SqlFrames(backend.frames);
+    this.retention = new SqlRetention(backend.log, {
+      frames: this.#frames,
+      clock: options.clock,
+      guard: (work) => this.#guard(work),
+      reclaimSpace: () => backend.reclaimSpace(),
+    });
+    this.archive = new SqlArchive(backend, {
+      clock: options.clock,
+      guard: (work) => this.#guard(work),
+      transactionOf: (db, record, state) => this.#transaction(db, record, state, this.#now()),
+      clear: (uid) => this.retention.clearLeftovers(uid),
+      onImported: (uid, state) => {
+        this.#committed(uid, state, -1, true);
+      },
+    });
     this.#notifier = new Notifier(options.onObserverError);
   }
 
@@ -136,6 +171,7 @@ export class SqlSessionStore implements SessionStore {
           uid: session.uid,
           id: session.id,
           tenant: session.tenant,
+          bodySha256: session.bodySha256,
           createdAt: at,
           updatedAt: at,
           openTurn: null,
@@ -165,15 +201,22 @@ export class SqlSessionStore implements SessionStore {
     return this.#guard(() => listSessions(this.backend.log, query));
   }
 
-  async deleteSession(uid: SessionUid): Promise<boolean> {
+  async deleteSession(
+    uid: SessionUid,
+    { unchangedSince }: { readonly unchangedSince?: string } = {},
+  ): Promise<boolean> {
     const deleted = await this.#guard(async () => {
-      const existed = await deleteSession(this.backend.log, uid);
-      await this.#frames.deleteSession(uid);
-      return existed;
+      const standing = await selectSessionByUid(this.backend.log, uid);
+      const { clock } = this.options;
+      if (!(await deleteSession(this.backend.log, uid, { clock, unchangedSince }))) return undefined;
+      // The session is gone already; what cannot be dropped now is found among the leftovers.
+      await this.#frames.deleteSession(uid).catch(this.options.onObserverError);
+      return standing;
     });
+    if (deleted === undefined) return false;
     this.#states.drop(uid);
-    if (deleted) this.#notifier.notify({ kind: 'deleted', uid });
-    return deleted;
+    this.#notifier.notify({ kind: 'deleted', uid, id: deleted.id, tenant: deleted.tenant });
+    return true;
   }
 
   async transact<T>(
@@ -264,9 +307,16 @@ export class SqlSessionStore implements SessionStore {
 
   async listTurns(
     uid: SessionUid,
-    query: { readonly limit: number; readonly before?: number },
+    query: Parameters<SessionStore['listTurns']>[1],
   ): Promise<readonly TurnRecord[]> {
     return this.#guard(() => listTurns(this.backend.log, uid, query));
+  }
+
+  async listTurnsOfTenant(
+    tenant: string,
+    query: Parameters<SessionStore['listTurnsOfTenant']>[1],
+  ): Promise<readonly TurnRecord[]> {
+    return this.#guard(() => listTurnsOfTenant(this.backend.log, tenant, query));
   }
 
   async findAsk(tenant: string, id: ApprovalId | QuestionId): Promise<AskRecord | undefined> {
@@ -400,10 +450,17 @@ export class SqlSessionStore implements SessionStore {
   }
 
   /** After a commit: remembers the state, then tells who watches. */
-  #committed(uid: SessionUid, state: SessionState, before: number): void {
+  #committed(uid: SessionUid, state: SessionState, before: number, isImport = false): void {
     this.#states.put(uid, state);
     const { headSeq } = state;
-    if (headSeq > before) this.#notifier.notify({ kind: 'events', uid, afterSeq: before, headSeq });
+    if (headSeq <= before) return;
+    this.#notifier.notify({
+      kind: 'events',
+      uid,
+      afterSeq: before,
+      headSeq,
+      ...(isImport ? { isImport } : {}),
+    });
   }
 
   async #guard<T>(work: () => Promise<T>): Promise<T> {

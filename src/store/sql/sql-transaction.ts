@@ -5,14 +5,16 @@
  * `projections.ts`.
  * Commit, notification and the cache of states are the store's.
  */
-import type { Kysely, Transaction } from 'kysely';
+import type { Kysely, Selectable, Transaction } from 'kysely';
 import type { TurnRun } from '../../contract/agent-turn.js';
 import type { Frame } from '../../contract/chunks.js';
 import { EVENT_SCHEMAS, isEventType, type NewEvent, type SessionEvent } from '../../contract/events.js';
-import type { RequestId, Sha256 } from '../../contract/ids.js';
+import type { FollowUpRef } from '../../contract/follow-up.js';
+import type { ItemId, KeyId, RequestId, Sha256 } from '../../contract/ids.js';
 import type { PreExecuted } from '../../core/permission.js';
 import { evolve, type OpenTurn, type SessionState } from '../../core/session-state.js';
 import { digestOf } from '../digest.js';
+import type { FollowUpOutcome, NewFollowUp } from '../follow-up-store.js';
 import { moveLargeContent } from '../large-content.js';
 import {
   StoreError,
@@ -28,9 +30,11 @@ import {
 import { claimTurn, closeAttempt, fenced, openAttempt, runningAttempts } from './attempts.js';
 import { chunked } from './chunked.js';
 import { projectChange } from './projections.js';
-import { insertBlob, selectBlob } from './queries.js';
+import { insertBlob, selectBlob, selectBlobType } from './queries.js';
 import { eventOfRow, rowOfEvent } from './rows.js';
-import { PRE_EXECUTED, type LogTables } from './schema.js';
+import { PRE_EXECUTED, type LogTables, type RequestsTable } from './schema.js';
+import { addFollowUp, settleFollowUp } from './sql-follow-ups.js';
+import { countPrompt } from './sql-key-store.js';
 
 export class SqlTransaction implements LogTransaction {
   #state: SessionState;
@@ -182,8 +186,31 @@ export class SqlTransaction implements LogTransaction {
     return selectBlob(this.db, this.record.uid, sha256);
   }
 
+  async blobType(sha256: Sha256): Promise<string | undefined> {
+    return selectBlobType(this.db, this.record.uid, sha256);
+  }
+
+  async retypeBlob(sha256: Sha256, mediaType: string): Promise<void> {
+    await this.db
+      .updateTable('blobs')
+      .set({ media_type: mediaType })
+      .where('session_uid', '=', this.record.uid)
+      .where('sha256', '=', sha256)
+      .execute();
+  }
+
   async findRequest(scope: string, requestId: RequestId): Promise<RequestRecord | undefined> {
     return findRequest(this.db, scope, requestId);
+  }
+
+  async requestOfItem(itemId: ItemId): Promise<RequestRecord | undefined> {
+    const row = await this.db
+      .selectFrom('requests')
+      .selectAll()
+      .where('session_uid', '=', this.record.uid)
+      .where('item_id', '=', itemId)
+      .executeTakeFirst();
+    return row === undefined ? undefined : requestOfRow(row);
   }
 
   async claimRequest(
@@ -205,6 +232,18 @@ export class SqlTransaction implements LogTransaction {
       .execute();
   }
 
+  async countPrompt(key: KeyId, limit: number): Promise<boolean> {
+    return countPrompt(this.db, key, { day: this.at.slice(0, 10), limit });
+  }
+
+  async addFollowUp(followUp: NewFollowUp): Promise<void> {
+    await addFollowUp(this.db, this.record.uid, followUp);
+  }
+
+  async settleFollowUp(ref: Omit<FollowUpRef, 'uid'>, outcome: FollowUpOutcome): Promise<void> {
+    await settleFollowUp(this.db, { uid: this.record.uid, ...ref }, { outcome, at: this.at });
+  }
+
   async frames(ref: AttemptRef): Promise<readonly Frame[]> {
     return this.outside.frames(ref);
   }
@@ -222,15 +261,17 @@ export async function findRequest(
     .where('scope', '=', scope)
     .where('request_id', '=', requestId)
     .executeTakeFirst();
-  return row === undefined
-    ? undefined
-    : {
-        uid: row.session_uid,
-        bodySha256: row.body_sha256,
-        itemId: row.item_id,
-        cursorSeq: row.cursor_seq,
-        turn: row.turn,
-      };
+  return row === undefined ? undefined : requestOfRow(row);
+}
+
+function requestOfRow(row: Selectable<RequestsTable>): RequestRecord {
+  return {
+    uid: row.session_uid,
+    bodySha256: row.body_sha256,
+    itemId: row.item_id,
+    cursorSeq: row.cursor_seq,
+    turn: row.turn,
+  };
 }
 
 function validated(event: NewEvent): NewEvent {

@@ -8,22 +8,31 @@ import Database from 'better-sqlite3';
 import { Kysely, sql, SqliteDialect, type Transaction } from 'kysely';
 import type { Clock } from '../../contract/ids.js';
 import { StoreError, type SessionStore } from '../session-store.js';
-import { migrateFrames, migrateLog } from '../sql/migrations.js';
+import { migrateFrames, migrateLog, requireCurrentLog } from '../sql/migrations.js';
 import type { FrameTables, LogTables } from '../sql/schema.js';
 import { SqlSessionStore } from '../sql/sql-session-store.js';
 import { withPreparedStatements } from './prepared-statements.js';
+
+/** How long the file of a WAL stays at most once what is in it has been moved to the database. */
+const WAL_LIMIT_BYTES = 16 * 1024 * 1024;
+/** How many free pages (4 KiB) are given back at a time: some ten milliseconds in which nothing else is written. */
+const RECLAIMED_PAGES = 1000;
+/** What `pragma auto_vacuum` says where free pages can be given back. */
+const INCREMENTAL = 2;
 
 export interface SqliteStoreOptions {
   /** The log's file; the frames stand beside it, in a file with `-frames` in its name. */
   readonly path: string;
   readonly clock: Clock;
   readonly onObserverError?: (error: unknown) => void;
+  /** False leaves the schema as it is, for use beside a process that has the store; default true. */
+  readonly migrates?: boolean;
 }
 
 /**
  * Opens the store, and makes it where there is none.
  *
- * @throws `StoreError` `SCHEMA_TOO_NEW`, `LOG_CORRUPT` where the file is no database, `STORE_UNAVAILABLE` where it
+ * @throws `StoreError` `SCHEMA_TOO_NEW`, `SCHEMA_TOO_OLD` where it is not to be migrated, `LOG_CORRUPT` where the file is no database, `STORE_UNAVAILABLE` where it
  * cannot be opened.
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<SessionStore> {
@@ -31,9 +40,13 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sess
   const database = (path: string, synchronous: 'FULL' | 'NORMAL') => {
     const connection = connect(path);
     opened.push(connection);
+    // Of a file that is being made; one that has tables keeps its own way.
+    connection.pragma('auto_vacuum = incremental');
     connection.pragma('journal_mode = WAL');
     connection.pragma(`synchronous = ${synchronous}`);
     connection.pragma('busy_timeout = 5000');
+    // After a burst the file is cut back to this at the next restart of the WAL.
+    connection.pragma(`journal_size_limit = ${String(WAL_LIMIT_BYTES)}`);
     return connection;
   };
   try {
@@ -45,8 +58,12 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sess
         database: withPreparedStatements(database(framesPath(options.path), 'NORMAL')),
       }),
     });
-    await migrateLog(log);
-    await migrateFrames(frames);
+    if (options.migrates === false) {
+      await requireCurrentLog(log);
+    } else {
+      await migrateLog(log);
+      await migrateFrames(frames);
+    }
     return new SqlSessionStore(
       {
         kind: 'sqlite',
@@ -54,6 +71,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sess
         frames,
         transaction: (durability, work) =>
           durability === 'full' ? log.transaction().execute(work) : relaxedTransaction(log, work),
+        reclaimSpace: () => reclaimSpace(log, frames, opened),
         translate,
         close: async () => {
           await log.destroy();
@@ -81,6 +99,30 @@ function relaxedTransaction<T>(
       await sql`pragma synchronous = full`.execute(connection);
     }
   });
+}
+
+/** Cuts free pages off the ends of both files. Each has its turn on its connection, as any transaction has. */
+async function reclaimSpace(
+  log: Kysely<LogTables>,
+  frames: Kysely<FrameTables>,
+  [logFile, framesFile]: readonly Database.Database[],
+): Promise<boolean> {
+  let isMore = false;
+  for (const [owner, file] of [
+    [log, logFile],
+    [frames, framesFile],
+  ] as const) {
+    await (owner as Kysely<unknown>).connection().execute(async () => {
+      // A pragma that is run to its end: as a statement it frees one page.
+      file?.exec(`pragma incremental_vacuum(${String(RECLAIMED_PAGES)})`);
+      isMore ||= Number(file?.pragma('auto_vacuum', { simple: true })) === INCREMENTAL && freePages(file) > 0;
+    });
+  }
+  return isMore;
+}
+
+function freePages(file: Database.Database | undefined): number {
+  return Number(file?.pragma('freelist_count', { simple: true }) ?? 0);
 }
 
 /** The file of the frames beside the log's. */

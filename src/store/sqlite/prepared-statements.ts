@@ -1,4 +1,7 @@
-/** A connection whose statements are prepared once: Kysely's dialect prepares anew for each query. */
+/**
+ * A connection whose statements are prepared once (Kysely's dialect prepares anew for each query), and whose transactions
+ * lock at their begin.
+ */
 import type Database from 'better-sqlite3';
 import type { SqliteDatabase } from 'kysely';
 
@@ -13,7 +16,9 @@ export function withPreparedStatements(database: Database.Database): SqliteDatab
       database.close();
     },
     prepare: (sql) => {
-      const statement = statements.get(sql) ?? database.prepare(sql);
+      // One that took the lock at its first write would fail there, had another process (`turnkeeper keys`) written since
+      // its first read; at its begin it waits.
+      const statement = statements.get(sql) ?? database.prepare(sql === 'begin' ? 'begin immediate' : sql);
       statements.delete(sql);
       statements.set(sql, statement);
       if (statements.size > MAX_STATEMENTS) {

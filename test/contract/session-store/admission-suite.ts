@@ -28,6 +28,7 @@ export function describeAdmission(open: OpenStore): void {
         turn: 1,
         position: null,
         cursorSeq: 0,
+        interrupted: null,
         duplicate: false,
       });
       expect(await session.record()).toMatchObject({ openTurn: 1, status: 'running', headSeq: 1 });

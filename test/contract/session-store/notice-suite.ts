@@ -54,7 +54,7 @@ export function describeNotices(open: OpenStore): void {
       expect(ofAll).toEqual([
         { kind: 'frames', uid, frame: 1 },
         { kind: 'frames', uid, frame: 2 },
-        { kind: 'deleted', uid },
+        { kind: 'deleted', uid, id: uid, tenant: 'tenant' },
       ]);
     });
 

@@ -109,6 +109,73 @@ describe('a follow', () => {
     expect(breaks).toEqual(['ConnectionError', 'ApiError', 'ApiError', 'ApiError']);
   });
 
+  it('waits for as long as the server asks it to', async () => {
+    const waits: number[] = [];
+    const busy = new Response('', { status: 429, headers: { 'retry-after': '3' } });
+    const abort = new AbortController();
+    const { items } = start([busy], {
+      signal: abort.signal,
+      onDisconnect: (_error, retryInMs) => {
+        waits.push(retryInMs);
+        queueMicrotask(() => {
+          abort.abort();
+        });
+      },
+    });
+    await expect(all(items)).rejects.toThrow();
+    expect(waits).toEqual([3000]);
+  });
+
+  it('asks for the types that it is to have, sees no hole where they are apart, and goes on from a ping', async () => {
+    const { items, requests } = start(
+      [
+        new ScriptedStream().event(0).event(4).send('ping', { at: '' }, '9').close(),
+        new ScriptedStream().event(12).send('end', ENDED).close(),
+      ],
+      { types: ['turn/start', 'turn/end'] },
+    );
+    expect(names(await all(items))).toEqual(['e0', 'e4', 'e12', 'end']);
+    expect(requests[0]?.url.search).toBe('?types=turn%2Fstart%2Cturn%2Fend');
+    expect(requests[1]?.headers.get('last-event-id')).toBe('9');
+  });
+
+  it('takes frames whose numbers come again after all attempts had settled', async () => {
+    // A machine that lost its power has lost the frames 8 and 9, and gives their numbers to others.
+    const { items, requests } = start([
+      new ScriptedStream().event(0).frame(0, 8).frame(0, 9).event(1).close(),
+      new ScriptedStream().frame(1, 8).event(2).send('end', ENDED).close(),
+    ]);
+    expect(names(await all(items))).toEqual(['e0', 'f8', 'f9', 'e1', 'f8', 'e2', 'end']);
+    expect(requests[1]?.headers.get('last-event-id')).toBe('1');
+  });
+
+  it('is not kept by comments on a connection that is dead', async () => {
+    const silent = new ScriptedStream().event(0);
+    const comments = setInterval(() => silent.raw(new TextEncoder().encode(': still\n\n')), 5);
+    const { items } = start([silent, new ScriptedStream().send('end', ENDED).close()], {
+      timing: { ...TIMING, silenceMs: 40 },
+      onDisconnect: () => {
+        clearInterval(comments);
+      },
+    });
+    expect(names(await all(items))).toEqual(['e0', 'end']);
+    expect(silent.isCancelled).toBe(true);
+  });
+
+  it('waits for a long message that comes slowly', async () => {
+    const slow = new ScriptedStream().raw(new TextEncoder().encode('event: end\ndata: {"turn":null'));
+    let parts = 0;
+    const more = setInterval(() => {
+      parts += 1;
+      if (parts < 10) slow.raw(new TextEncoder().encode('                '));
+      else slow.raw(new TextEncoder().encode('}\n\n'));
+      if (parts === 10) clearInterval(more);
+    }, 60);
+    const { items, requests } = start([slow], { timing: { ...TIMING, silenceMs: 400 } });
+    expect(await all(items)).toEqual([{ type: 'end', turn: null }]);
+    expect(requests).toHaveLength(1);
+  });
+
   it.each([
     [404, 'NOT_FOUND'],
     [400, 'INVALID_CURSOR'],

@@ -20,7 +20,7 @@ const SOURCE = { kind: 'user', requestId: 'r', timeZone: 'Europe/Zurich', by: 'a
 /** Fields that an event may leave out. */
 export const OPTIONAL_FIELDS: Partial<Record<EventType, readonly string[]>> = {
   'session/repaired': ['lost'],
-  'turn/end': ['output'],
+  'turn/end': ['output', 'structured'],
   'turn/cancel-requested': ['cause'],
   'agent/inbox/spliced': ['removed', 'inserted', 'outcome'],
   'assistant/message': ['interrupted'],
@@ -48,7 +48,13 @@ export const EVENT_SAMPLES: Record<EventType, Record<string, unknown>> = {
   'session/forked': { from: 's', seq: 3 },
   'session/repaired': { what: 'the tail', lost: 2 },
   'turn/start': { requestIds: ['r'] },
-  'turn/end': { reason: { kind: 'completed' }, output: 'x', usage: USAGE, steps: 1 },
+  'turn/end': {
+    reason: { kind: 'completed' },
+    output: 'x',
+    structured: { a: [1, null] },
+    usage: USAGE,
+    steps: 1,
+  },
   'step/start': {},
   'step/end': { next: 'step' },
   'turn/cancel-requested': { by: 'ann', cause: 'user' },
@@ -65,6 +71,7 @@ export const EVENT_SAMPLES: Record<EventType, Record<string, unknown>> = {
         wakes: true,
         provider: 'p',
         model: 'm',
+        outputSchema: { type: 'object', properties: { a: { enum: [null, 1] } } },
       },
     ],
     outcome: 'edited',

@@ -1,7 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import type { EventData, EventOf, InboxItem } from '../../../src/contract/events.js';
+import type { EventData, EventOf, InboxItem, NewEvent } from '../../../src/contract/events.js';
 import type { ItemId, RequestId, SessionId } from '../../../src/contract/ids.js';
-import { claimInput, EMPTY_INBOX, evolveInbox, inboxWakes, type Inbox } from '../../../src/core/inbox.js';
+import {
+  claimInput,
+  editItem,
+  EMPTY_INBOX,
+  evolveInbox,
+  findItem,
+  inboxWakes,
+  moveItem,
+  removeItem,
+  type Inbox,
+} from '../../../src/core/inbox.js';
 
 let seq = 0;
 function splice(inbox: Inbox, data: EventData<'agent/inbox/spliced'>, at = 'then'): Inbox {
@@ -168,5 +178,67 @@ describe('an idle session', () => {
   it('is woken by a prompt behind an injected one', () => {
     const inbox = splice(inboxOf([], ['s']), { target: 'next-step', start: 0, inserted: injected });
     expect(inboxWakes(inbox)).toBe(true);
+  });
+});
+
+describe('a change of an item that waits', () => {
+  const before = inboxOf(['a', 'b'], ['s', 't']);
+  const waiting = (inbox: Inbox, name: string) => findItem(inbox, id(name))!;
+  const after = (inbox: Inbox, ...events: NewEvent[]) =>
+    events.reduce((next, { data }) => splice(next, data as EventData<'agent/inbox/spliced'>, 'later'), inbox);
+
+  it('finds it with its list and its place, and nothing that does not wait', () => {
+    expect(findItem(before, id('t'))).toMatchObject({ target: 'next-step', position: 1 });
+    expect(findItem(before, id('b'))).toMatchObject({ target: 'next-turn', position: 1 });
+    expect(findItem(before, id('x'))).toBeUndefined();
+  });
+
+  it('edits its content in its place and nothing else of it', () => {
+    const content = [{ type: 'text', text: 'new' } as const];
+    const inbox = after(before, editItem(waiting(before, 's'), content));
+    expect(names(inbox)).toEqual(names(before));
+    expect(inbox.nextStep[0]).toEqual({ ...before.nextStep[0], content, changes: 1 });
+  });
+
+  it('has a key of its own each time', () => {
+    const edit = (inbox: Inbox) => editItem(waiting(inbox, 'a'), []);
+    const first = edit(before);
+    expect([first.key, edit(after(before, first)).key]).toEqual(['item/a/1', 'item/a/2']);
+    expect(removeItem(waiting(before, 'a')).key).toBe('item/a/1');
+  });
+
+  it('moves it behind what waits in the other list, in either direction', () => {
+    const steered = after(before, ...moveItem(before, waiting(before, 'a'), 'steer'));
+    expect(names(steered)).toEqual({ turn: ['b'], step: ['s', 't', 'a'] });
+    const queued = after(steered, ...moveItem(steered, waiting(steered, 's'), 'queue'));
+    expect(names(queued)).toEqual({ turn: ['b', 's'], step: ['t', 'a'] });
+    expect(queued.nextTurn[1]).toMatchObject({ itemId: 's', at: 'then', changes: 1, wakes: true });
+  });
+
+  it('that is where it should be moves nowhere', () => {
+    expect(moveItem(before, waiting(before, 's'), 'steer')).toEqual([]);
+    expect(moveItem(before, waiting(before, 'a'), 'queue')).toEqual([]);
+  });
+
+  it.each([
+    ['steer', { turn: ['a'], step: ['i', 's'] }],
+    ['queue', { turn: ['a', 'i'], step: ['s'] }],
+  ] as const)('makes an injected one wake as a %s', (mode, where) => {
+    const injected = splice(inboxOf(['a'], ['s']), {
+      target: 'next-step',
+      start: 0,
+      inserted: [item('i', { wakes: false })],
+    });
+    const moved = after(injected, ...moveItem(injected, waiting(injected, 'i'), mode));
+    expect(names(moved)).toEqual(where);
+    expect(waiting(moved, 'i').entry).toMatchObject({ wakes: true, changes: 1 });
+  });
+
+  it('removes it, wherever it stands', () => {
+    for (const name of ['a', 'b', 's', 't']) {
+      const inbox = after(before, removeItem(waiting(before, name)));
+      expect(findItem(inbox, id(name))).toBeUndefined();
+      expect(inbox.nextTurn.length + inbox.nextStep.length).toBe(3);
+    }
   });
 });

@@ -1,0 +1,29 @@
+/** The operations on input that no turn has taken yet, for the API's description: the queue and uploads. */
+import { CONTENT_TYPE, ID, json, parameter, string, type Operations } from './openapi-parts.js';
+
+const ITEM = parameter('path', 'itemId', string, 'The item of the queue.');
+
+/** Operations by path and method. */
+export const INPUT_OPERATIONS: Operations = {
+  '/v1/sessions/{id}/queue/{itemId}': {
+    patch: {
+      summary: 'Edit a prompt that waits, or make it a steer or a queued one',
+      parameters: [ID, ITEM],
+      body: 'QueuePatch',
+      answers: { 200: json('QueueItem', 'The item as it is now.') },
+    },
+    delete: {
+      summary: 'Remove a prompt that waits',
+      parameters: [ID, ITEM],
+      answers: { 204: { description: 'Removed.' } },
+    },
+  },
+  '/v1/sessions/{id}/blobs': {
+    post: {
+      summary: 'Upload the bytes of an image or a file, for prompts that name it by its digest',
+      parameters: [ID, CONTENT_TYPE],
+      bytes: true,
+      answers: { 201: json('Blob', 'Stored; the same bytes again are the same blob.') },
+    },
+  },
+};
