@@ -100,7 +100,7 @@ describe('answering', () => {
     expect(other.body).toMatchObject({ status: 409, code: 'APPROVAL_DECIDED' });
     expect((other.body as { detail: string }).detail).toContain('in other words');
     expect(await answersIn()).toHaveLength(1);
-    expect(nudged(id)).toBe(2);
+    expect(nudged(id)).toBe(1);
   });
 
   it('takes one of many that come at once', async () => {
