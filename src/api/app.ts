@@ -6,6 +6,7 @@ import { createAuthentication } from './auth/authenticate.js';
 import { createEngineNudge } from './engine-nudge.js';
 import { createErrorHandler, refuseUnknownRoute } from './error-handler.js';
 import { createJsonBody } from './json-body.js';
+import { createMethodGuard } from './method-guard.js';
 import { createOriginGuard } from './origin-guard.js';
 import { approvalRoutes } from './routes/approvals.js';
 import { blobRoutes } from './routes/blobs.js';
@@ -44,6 +45,7 @@ export function createApp(deps: AppDeps): Express {
     }),
   );
   app.use(createAuthentication(deps));
+  app.use(createMethodGuard());
   app.use(blobRoutes(deps));
   app.use(sessionArchiveRoutes(deps, nudge));
   app.use(createJsonBody(settings.bodyLimitBytes));

@@ -6,6 +6,7 @@ import {
   LIMIT,
   list,
   parameter,
+  SESSION_ID,
   string,
   type Json,
   type Operation,
@@ -14,13 +15,14 @@ import {
 
 const APPROVAL = parameter('path', 'approvalId', string, 'The approval.');
 const QUESTION = parameter('path', 'questionId', string, 'The question.');
-const SESSION = parameter('query', 'session', string, 'Only those of this session.');
+const SESSION = parameter('query', 'session', SESSION_ID, 'Only those of this session.');
 const STATUS = parameter('query', 'status', { enum: ['open', 'closed', 'all'] }, 'Default: `open`.');
 
 const listing = (summary: string, item: 'Approval' | 'Question', place: Json): Operation => ({
   summary,
   parameters: [place, STATUS, LIMIT, CURSOR],
   answers: { 200: list(item, `A page of ${item.toLowerCase()}s.`) },
+  problems: ['NOT_FOUND'],
 });
 
 /** The operations by path and method. */
@@ -44,6 +46,7 @@ export const ASK_OPERATIONS: Operations = {
       parameters: [APPROVAL],
       body: 'DecisionBody',
       answers: { 200: json('Approval', 'Decided, now or before with the same outcome.') },
+      problems: ['APPROVAL_DECIDED', 'APPROVAL_CLOSED'],
     },
   },
   '/v1/sessions/{id}/approvals': {
@@ -63,6 +66,7 @@ export const ASK_OPERATIONS: Operations = {
       parameters: [QUESTION],
       body: 'AnswersBody',
       answers: { 200: json('Question', 'Answered, now or before with the same answers.') },
+      problems: ['APPROVAL_DECIDED', 'APPROVAL_CLOSED'],
     },
   },
   '/v1/sessions/{id}/questions': {

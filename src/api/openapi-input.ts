@@ -11,18 +11,20 @@ export const INPUT_OPERATIONS: Operations = {
       parameters: [ID, ITEM],
       body: 'QueuePatch',
       answers: { 200: json('QueueItem', 'The item as it is now.') },
+      problems: ['ALREADY_CLAIMED'],
     },
     delete: {
       summary: 'Remove a prompt that waits',
       parameters: [ID, ITEM],
       answers: { 204: { description: 'Removed.' } },
+      problems: ['ALREADY_CLAIMED'],
     },
   },
   '/v1/sessions/{id}/blobs': {
     post: {
       summary: 'Upload the bytes of an image or a file, for prompts that name it by its digest',
       parameters: [ID, CONTENT_TYPE],
-      bytes: true,
+      bytes: ['*/*'],
       answers: { 201: json('Blob', 'Stored; the same bytes again are the same blob.') },
     },
   },

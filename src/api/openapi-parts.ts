@@ -2,11 +2,12 @@
  * What the description of the API is put together from: its components, made from the zod schemas, and the words for
  * parameters and answers.
  *
- * Owns no operation; those are in `openapi.ts` and `openapi-asks.ts`.
+ * Owns no operation; those are in `openapi.ts` and what it is put together from.
  */
 import { z } from 'zod';
 import { frameSchema } from '../contract/chunks.js';
 import { EVENT_SCHEMAS, surfaceSchema } from '../contract/events.js';
+import type { ProblemCode } from '../contract/failures.js';
 import {
   answersBodySchema,
   approvalResourceSchema,
@@ -138,6 +139,12 @@ export const parameter = (
 
 /** The schema of any text. */
 export const string = { type: 'string' };
+/** The schema of a number from 1. */
+export const ORDINAL = { type: 'integer', minimum: 1 };
+/** The schema of a time. */
+export const TIME = { type: 'string', format: 'date-time' };
+/** The schema of a session id that is to be well-formed. */
+export const SESSION_ID = z.toJSONSchema(sessionIdSchema, { io: 'input' });
 /** The session of the path. */
 export const ID = parameter('path', 'id', string, 'The session id.');
 /** What the bytes of a body are. */
@@ -150,16 +157,23 @@ export const LIMIT = parameter(
   'How many at most; 100.',
 );
 /** Where a page begins. */
-export const CURSOR = parameter('query', 'cursor', string, 'The `nextCursor` of the page before.');
+export const CURSOR = parameter(
+  'query',
+  'cursor',
+  { type: 'string', minLength: 1 },
+  'The `nextCursor` of the page before.',
+);
 
 /** One method of one path. */
 export interface Operation {
   readonly summary: string;
   readonly parameters?: readonly Json[];
   readonly body?: keyof typeof BODIES;
-  /** The body is any bytes. */
-  readonly bytes?: boolean;
+  /** The body is bytes of one of these media types. */
+  readonly bytes?: readonly string[];
   readonly answers: Readonly<Record<string, Json>>;
+  /** Beside those that every operation of its kind has. */
+  readonly problems?: readonly ProblemCode[];
 }
 
 /** Operations by path and method. */

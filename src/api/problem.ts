@@ -18,6 +18,7 @@ const TITLES: Readonly<Record<ProblemCode, string>> = {
   WORKSPACE_NOT_ALLOWED: 'The workspace is not allowed',
   PERMISSION_NOT_ALLOWED: 'The permission mode is not allowed',
   NOT_FOUND: 'Not found',
+  METHOD_NOT_ALLOWED: 'The path has no such method',
   SESSION_CONFLICT: 'The session id is taken',
   SESSION_CHANGED: 'The session was changed',
   TURN_RUNNING: 'A turn is running',

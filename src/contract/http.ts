@@ -49,7 +49,7 @@ function isTimeZone(name: string): boolean {
   }
 }
 
-const nonBlank = z.string().refine((text) => text.trim() !== '', 'must not be blank');
+const nonBlank = z.string().regex(/\S/, 'must not be blank');
 const contentSchema = z
   .array(inputBlockSchema)
   .min(1)

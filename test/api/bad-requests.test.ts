@@ -101,10 +101,30 @@ describe('a body that does not fit', () => {
   });
 });
 
+describe('a request with a method that its path does not have', () => {
+  it.each([
+    ['PUT', '/v1/sessions/bad', 'DELETE, GET, HEAD, OPTIONS, PATCH'],
+    ['DELETE', '/v1/turns', 'GET, HEAD, OPTIONS, POST'],
+    ['PUT', '/V1/Sessions/', 'GET, HEAD, OPTIONS, POST'],
+    // Two paths: that of a session of this name, and that of imports.
+    ['PUT', '/v1/sessions/import', 'DELETE, GET, HEAD, OPTIONS, PATCH, POST'],
+    ['POST', '/healthz', 'GET, HEAD, OPTIONS'],
+  ])('is 405, with those that it has: %s %s', async (method, path, allowed) => {
+    const { body, headers } = await call(`${api.url}${path}`, method);
+    expect(body).toMatchObject({ status: 405, code: 'METHOD_NOT_ALLOWED' });
+    expect(headers.get('allow')).toBe(allowed);
+    const asked = await call(`${api.url}${path}`, 'OPTIONS');
+    expect([asked.status, asked.headers.get('allow')]).toEqual([204, allowed]);
+  });
+
+  it('passes with HEAD where the path has GET', async () => {
+    expect((await call(`${api.url}/v1/sessions`, 'HEAD')).status).toBe(200);
+  });
+});
+
 describe('a request that names nothing', () => {
   it.each([
     ['GET', '/v1/nothing'],
-    ['PUT', '/v1/sessions/bad'],
     ['GET', '/v1/sessions/none/turns'],
     ['POST', '/v1/sessions/none/prompts'],
     ['POST', '/v1/sessions/none/cancel'],
