@@ -15,8 +15,8 @@ describe('the order of mounts', () => {
     ],
     [
       'hides a folder of the workspace',
-      [hidden('/root/.turnkeeper'), workspace('/root')],
-      [workspace('/root'), hidden('/root/.turnkeeper')],
+      [hidden('/home/ann/.turnkeeper'), workspace('/home/ann')],
+      [workspace('/home/ann'), hidden('/home/ann/.turnkeeper')],
     ],
     [
       'never hides the workspace itself',
