@@ -7,11 +7,11 @@ import type { Logger } from 'pino';
 import type { Clock } from '../contract/ids.js';
 import type { TurnEngine } from '../contract/turn-engine.js';
 import type { SessionStore } from '../store/session-store.js';
-import type { Sweeper } from './sweeper.js';
+import { startSweeps, type Sweeper } from './sweeps.js';
 
 /** One that is due for less than this is being started by who ended its turn. */
 const QUIET_MS = 5000;
-const INTERVAL_MS = 5000;
+const FIRST_PAUSE_MS = 5000;
 /** One that stays due has a workflow that tries it: it is nudged less and less often, down to this. */
 const MAX_PAUSE_MS = 300_000;
 /** In one sweep; the oldest come first. */
@@ -35,7 +35,6 @@ interface Nudged {
 export function startFollowUpSweeper(deps: FollowUpSweeperDeps): Sweeper {
   const { store, engine, clock, logger, isEngineUp } = deps;
   let nudged = new Map<string, Nudged>();
-  let running: Promise<void> | undefined;
 
   const sweepOnce = async (all: boolean): Promise<void> => {
     if (!isEngineUp()) return;
@@ -49,7 +48,7 @@ export function startFollowUpSweeper(deps: FollowUpSweeperDeps): Sweeper {
         next.set(key, last);
         continue;
       }
-      const pauseMs = Math.min(MAX_PAUSE_MS, (last?.pauseMs ?? INTERVAL_MS / 2) * 2);
+      const pauseMs = Math.min(MAX_PAUSE_MS, last === undefined ? FIRST_PAUSE_MS : last.pauseMs * 2);
       next.set(key, { pauseMs, nextAt: now + pauseMs });
       await engine.startFollowUp(ref).catch((error: unknown) => {
         next.delete(key);
@@ -59,22 +58,5 @@ export function startFollowUpSweeper(deps: FollowUpSweeperDeps): Sweeper {
     nudged = next;
   };
 
-  const sweep = (all: boolean): Promise<void> => {
-    running ??= sweepOnce(all)
-      .catch((error: unknown) => {
-        logger.warn({ err: error }, 'the sweep of follow-ups failed; it is tried again');
-      })
-      .finally(() => {
-        running = undefined;
-      });
-    return running;
-  };
-  void sweep(true);
-  const timer = setInterval(() => void sweep(false), INTERVAL_MS);
-  return {
-    sweepAll: () => sweep(true),
-    stop: () => {
-      clearInterval(timer);
-    },
-  };
+  return startSweeps(sweepOnce, { what: 'follow-ups', logger });
 }

@@ -9,10 +9,11 @@ import type { Clock } from '../contract/ids.js';
 import { isOpen } from '../core/asks.js';
 import type { TurnEngine } from '../contract/turn-engine.js';
 import type { OpenTurnRecord, SessionStore } from '../store/session-store.js';
+import { startSweeps, type Sweeper } from './sweeps.js';
 
 /** A turn whose log has not grown for this long is nudged; one that waits or works on is not harmed by it. */
 const QUIET_MS = 5000;
-const INTERVAL_MS = 5000;
+const FIRST_PAUSE_MS = 5000;
 /** A turn that stays quiet is nudged less and less often, down to this. */
 const MAX_PAUSE_MS = 300_000;
 
@@ -25,12 +26,6 @@ export interface SweeperDeps {
   readonly isEngineUp: () => boolean;
 }
 
-export interface Sweeper {
-  /** Nudges every open turn now: the engine was started or is back. */
-  sweepAll(): Promise<void>;
-  stop(): void;
-}
-
 interface Nudged {
   readonly updatedAt: string;
   readonly told: boolean;
@@ -41,7 +36,6 @@ interface Nudged {
 /** Starts sweeping at once, over every open turn, and then over the quiet ones. */
 export function startSweeper({ store, engine, clock, logger, isEngineUp }: SweeperDeps): Sweeper {
   let nudged = new Map<string, Nudged>();
-  let running: Promise<void> | undefined;
 
   /** A workflow takes only so many signals, so what a quiet log has told already is not told again. */
   const tellDecisions = async ({ uid, turn }: OpenTurnRecord): Promise<void> => {
@@ -82,30 +76,13 @@ export function startSweeper({ store, engine, clock, logger, isEngineUp }: Sweep
         continue;
       }
       const told = await nudge(record, same?.told === true);
-      const pauseMs = told ? Math.min(MAX_PAUSE_MS, (same?.pauseMs ?? INTERVAL_MS / 2) * 2) : INTERVAL_MS / 2;
+      const pauseMs = told
+        ? Math.min(MAX_PAUSE_MS, same === undefined ? FIRST_PAUSE_MS : same.pauseMs * 2)
+        : FIRST_PAUSE_MS / 2;
       next.set(key, { updatedAt: record.updatedAt, told, pauseMs, nextAt: now + pauseMs });
     }
     nudged = next;
   };
 
-  const sweep = (all: boolean): Promise<void> => {
-    // One that is to look at every turn comes after one that runs, which may have passed some over.
-    if (running !== undefined && all) return running.then(() => sweep(true));
-    running ??= sweepOnce(all)
-      .catch((error: unknown) => {
-        logger.warn({ err: error }, 'the sweep failed; it is tried again');
-      })
-      .finally(() => {
-        running = undefined;
-      });
-    return running;
-  };
-  void sweep(true);
-  const timer = setInterval(() => void sweep(false), INTERVAL_MS);
-  return {
-    sweepAll: () => sweep(true),
-    stop: () => {
-      clearInterval(timer);
-    },
-  };
+  return startSweeps(sweepOnce, { what: 'open turns', logger });
 }
