@@ -1,5 +1,5 @@
 /** How long a person's allow takes to become the command's start and the next request, in a session that asks. */
-import type { ApprovalResource } from '../../src/contract/http.js';
+import type { ApprovalResource } from '../../src/contract/http-asks.js';
 import { BASH_CALL, BenchSession } from '../installation/bench-session.js';
 import type { Api } from '../installation/api.js';
 import { timeFigure, type Bench, type Measurement } from '../measurement.js';

@@ -5,7 +5,7 @@
  */
 import { parseArgumentsObject } from '../core/arguments-object.js';
 import type { EventOf, EventType } from '../contract/events.js';
-import type { ApprovalResource, QuestionResource } from '../contract/http.js';
+import type { ApprovalResource, QuestionResource } from '../contract/http-asks.js';
 import type { SessionUid } from '../contract/ids.js';
 import { textOfBlob } from '../store/large-content.js';
 import type { AskRecord, SessionStore } from '../store/session-store.js';

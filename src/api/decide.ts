@@ -5,7 +5,7 @@
  * Owns what callers are told of a decision that does not stand. Which one stands is decided in `store/decisions.ts`.
  */
 import { MAX_INLINE_BYTES } from '../contract/content.js';
-import type { AnswersBody, DecisionBody } from '../contract/http.js';
+import type { AnswersBody, DecisionBody } from '../contract/http-asks.js';
 import type { ApprovalId, QuestionId, SessionUid } from '../contract/ids.js';
 import { parseArgumentsObject } from '../core/arguments-object.js';
 import { checkAnswers } from '../core/answers.js';

@@ -9,14 +9,9 @@ import { frameSchema } from '../contract/chunks.js';
 import { EVENT_SCHEMAS, surfaceSchema } from '../contract/events.js';
 import type { ProblemCode } from '../contract/failures.js';
 import {
-  answersBodySchema,
-  approvalResourceSchema,
   blobAnswerSchema,
   cancelAnswerSchema,
   cancelBodySchema,
-  decisionBodySchema,
-  decisionsAnswerSchema,
-  decisionsBodySchema,
   importedSessionSchema,
   jobBodySchema,
   messageResourceSchema,
@@ -24,7 +19,6 @@ import {
   problemSchema,
   promptAnswerSchema,
   promptBodySchema,
-  questionResourceSchema,
   queueItemSchema,
   queuePatchSchema,
   readinessSchema,
@@ -34,6 +28,14 @@ import {
   streamStateSchema,
   turnResourceSchema,
 } from '../contract/http.js';
+import {
+  answersBodySchema,
+  approvalResourceSchema,
+  decisionBodySchema,
+  decisionsAnswerSchema,
+  decisionsBodySchema,
+  questionResourceSchema,
+} from '../contract/http-asks.js';
 import { sessionIdSchema } from '../contract/ids.js';
 import {
   approvalChangeSchema,

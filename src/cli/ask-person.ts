@@ -1,7 +1,7 @@
 /** The dialogue about one approval or question: from what a person types to the body that is sent. */
 import type { NewAnswers, NewDecision } from '../client/client.js';
 import type { Question } from '../contract/events.js';
-import type { ApprovalResource } from '../contract/http.js';
+import type { ApprovalResource } from '../contract/http-asks.js';
 import { approvalHead, questionText, revealed } from './ask-text.js';
 import { UsageError } from './cli-error.js';
 import type { TerminalPrompt } from './terminal-prompt.js';

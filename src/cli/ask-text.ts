@@ -4,7 +4,7 @@
  * What a model wrote is shown as it is, not as it wants to look: characters that a terminal obeys, or that hide or turn
  * around others, are spelled out.
  */
-import type { ApprovalResource, QuestionResource } from '../contract/http.js';
+import type { ApprovalResource, QuestionResource } from '../contract/http-asks.js';
 import type { EventOf, Question } from '../contract/events.js';
 
 /** Of a preview that is shown before a question, so that the question stays in sight. */

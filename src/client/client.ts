@@ -1,16 +1,12 @@
 /** The typed client of the HTTP API (CONTRACT). Runs in browsers and in Node.js. */
 import type { EventType, SessionEvent } from '../contract/events.js';
 import type {
-  ApprovalResource,
   BlobAnswer,
   CancelAnswer,
-  DecisionBody,
-  DecisionsAnswer,
   ImportedSession,
   ModelResource,
   Page,
   PromptAnswer,
-  QuestionResource,
   QueueItem,
   Readiness,
   SessionPatch,
@@ -18,12 +14,18 @@ import type {
   SessionStatus,
   TurnResource,
   TurnStatusName,
-  answersBodySchema,
   jobBodySchema,
   promptBodySchema,
   queuePatchSchema,
   sessionBodySchema,
 } from '../contract/http.js';
+import type {
+  ApprovalResource,
+  DecisionBody,
+  DecisionsAnswer,
+  QuestionResource,
+  answersBodySchema,
+} from '../contract/http-asks.js';
 import type { Message } from '../contract/messages.js';
 import type { z } from 'zod';
 import { followTenant, type FollowTenantOptions, type TenantItem } from './follow-tenant.js';

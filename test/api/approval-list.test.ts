@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { approvalResourceSchema, type ApprovalResource, type Page } from '../../src/contract/http.js';
+import { type Page } from '../../src/contract/http.js';
+import { approvalResourceSchema, type ApprovalResource } from '../../src/contract/http-asks.js';
 import type { ApprovalId } from '../../src/contract/ids.js';
 import { call, startApi, type ApiServer } from './api-server.js';
 import { AskedTurn } from './asked-turn.js';

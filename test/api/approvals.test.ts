@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { approvalResourceSchema, type ApprovalResource } from '../../src/contract/http.js';
+import { approvalResourceSchema, type ApprovalResource } from '../../src/contract/http-asks.js';
 import type { ApprovalId, SessionId, SessionUid } from '../../src/contract/ids.js';
 import { v7 as uuidv7 } from 'uuid';
 import { admitPrompt } from '../../src/store/admission.js';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { v7 as uuidv7 } from 'uuid';
-import { decisionsAnswerSchema } from '../../src/contract/http.js';
+import { decisionsAnswerSchema } from '../../src/contract/http-asks.js';
 import type { ApprovalId } from '../../src/contract/ids.js';
 import { StoreError } from '../../src/store/session-store.js';
 import { call, startApi, withMethods, type ApiServer } from './api-server.js';

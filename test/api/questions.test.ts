@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { v7 as uuidv7 } from 'uuid';
 import type { Answer as Answered, Question } from '../../src/contract/events.js';
-import { questionResourceSchema, type Page, type QuestionResource } from '../../src/contract/http.js';
+import { type Page } from '../../src/contract/http.js';
+import { questionResourceSchema, type QuestionResource } from '../../src/contract/http-asks.js';
 import type { QuestionId } from '../../src/contract/ids.js';
 import { call, startApi, type ApiServer } from './api-server.js';
 import { AskedTurn } from './asked-turn.js';

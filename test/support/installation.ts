@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SessionEvent } from '../../src/contract/events.js';
-import type { ApprovalResource } from '../../src/contract/http.js';
+import type { ApprovalResource } from '../../src/contract/http-asks.js';
 import { makeHome, type HomeFolder } from './home-folder.js';
 import {
   ScriptedModelServer,

@@ -5,7 +5,7 @@ import {
   decisionsBodySchema,
   type ApprovalResource,
   type DecisionsAnswer,
-} from '../../contract/http.js';
+} from '../../contract/http-asks.js';
 import type { ApprovalId } from '../../contract/ids.js';
 import type { AppDeps } from '../app-deps.js';
 import { listSessionAsks, listTenantAsks, type AskKind } from '../ask-list.js';

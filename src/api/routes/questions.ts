@@ -1,6 +1,6 @@
 /** `/v1/questions`: what the model asks of a person, and the answers. */
 import { Router } from 'express';
-import { answersBodySchema, type QuestionResource } from '../../contract/http.js';
+import { answersBodySchema, type QuestionResource } from '../../contract/http-asks.js';
 import type { QuestionId } from '../../contract/ids.js';
 import type { AppDeps } from '../app-deps.js';
 import { listSessionAsks, listTenantAsks, type AskKind } from '../ask-list.js';

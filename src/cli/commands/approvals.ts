@@ -1,6 +1,6 @@
 /** `approvals`: what waits for consent, across sessions, and the decisions. */
 import type { Client, NewDecision } from '../../client/client.js';
-import type { ApprovalResource } from '../../contract/http.js';
+import type { ApprovalResource } from '../../contract/http-asks.js';
 import { listAsks, type ListAsksOptions, showAsk } from '../ask-list.js';
 import { approvalDetails, approvalStatus, inOneLine, whatItDoes } from '../ask-text.js';
 import { UsageError } from '../cli-error.js';

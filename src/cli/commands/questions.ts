@@ -1,6 +1,6 @@
 /** `questions`: what the model asks of a person, across sessions, and the answers. */
 import type { Client } from '../../client/client.js';
-import type { QuestionResource } from '../../contract/http.js';
+import type { QuestionResource } from '../../contract/http-asks.js';
 import { listAsks, type ListAsksOptions, showAsk } from '../ask-list.js';
 import { answersOfFlags, askQuestions } from '../ask-person.js';
 import { inOneLine, questionDetails, questionStatus } from '../ask-text.js';
