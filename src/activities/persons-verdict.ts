@@ -1,6 +1,6 @@
 /** What the answer of a person means for the call that waited for it. */
 import type { Answer } from '../contract/events.js';
-import type { JsonValue } from '../core/arguments-object.js';
+import type { JsonValue } from '../contract/json.js';
 import type { CallAsk } from '../core/session-state.js';
 import type { PersonsVerdict } from '../tools/pipeline.js';
 

@@ -138,8 +138,7 @@ async function plannedArguments(
   call: CallState,
   { preExecuted, readBlob }: { preExecuted: PreExecuted | null; readBlob: LogTransaction['readBlob'] },
 ): Promise<string> {
-  if (call.ask?.kind === 'approval')
-    return rawArguments({ ...call, arguments: call.ask.arguments }, readBlob);
+  if (call.ask?.kind === 'approval') return rawArguments(call.ask, readBlob);
   return effectiveArguments(await rawArguments(call, readBlob), preExecuted);
 }
 

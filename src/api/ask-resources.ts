@@ -6,8 +6,8 @@
 import { parseArgumentsObject } from '../core/arguments-object.js';
 import type { EventOf, EventType } from '../contract/events.js';
 import type { ApprovalResource, QuestionResource } from '../contract/http-asks.js';
-import type { SessionUid } from '../contract/ids.js';
-import { textOfBlob } from '../store/large-content.js';
+import type { SessionUid, Sha256 } from '../contract/ids.js';
+import { wholeString } from '../store/large-content.js';
 import type { AskRecord, SessionStore } from '../store/session-store.js';
 
 type AskStore = Pick<SessionStore, 'readEvents' | 'readBlob'>;
@@ -16,6 +16,7 @@ type AskStore = Pick<SessionStore, 'readEvents' | 'readBlob'>;
 export async function readApproval(store: AskStore, record: AskRecord): Promise<ApprovalResource> {
   const { at: askedAt, data, turn = record.turn, step = record.step } = await askedApproval(store, record);
   const { approvalId, callId, tool, argumentsSha256, reason, preview, expiresAt } = data;
+  const readBlob = (sha256: Sha256) => store.readBlob(record.uid, sha256);
   const closed =
     record.closedSeq === null
       ? undefined
@@ -27,7 +28,7 @@ export async function readApproval(store: AskStore, record: AskRecord): Promise<
     step,
     callId,
     tool,
-    arguments: parseArgumentsObject(await rawArguments(store, record.uid, data.arguments)) ?? {},
+    arguments: parseArgumentsObject(await wholeString(data.arguments, readBlob)) ?? {},
     argumentsSha256,
     reason,
     ...(preview === undefined ? {} : { preview }),
@@ -101,15 +102,4 @@ async function eventAt<T extends EventType>(
   const [event] = await store.readEvents(uid, { after: seq - 1, limit: 1 });
   if (event?.seq === seq && event.type === type) return event as EventOf<T>;
   throw new Error(`Event ${String(seq)} of session ${uid} is no ${type}, as the approvals table says.`);
-}
-
-async function rawArguments(
-  store: AskStore,
-  uid: SessionUid,
-  value: EventOf<'approval/asked'>['data']['arguments'],
-): Promise<string> {
-  if (typeof value === 'string') return value;
-  const stored = await store.readBlob(uid, value.sha256);
-  if (stored === undefined) throw new Error(`The blob ${value.sha256} of a call's arguments is missing.`);
-  return textOfBlob(stored.bytes);
 }

@@ -1,5 +1,7 @@
 /** Reads the raw arguments of a call, which stay a string until they are needed (DESIGN 8). */
 
+import type { JsonValue } from '../contract/json.js';
+
 /** The object that the text holds, `{}` for no text; undefined where it holds none. */
 export function parseArgumentsObject(raw: string): Record<string, JsonValue> | undefined {
   if (raw.trim() === '') return {};
@@ -13,5 +15,3 @@ export function parseArgumentsObject(raw: string): Record<string, JsonValue> | u
     return undefined;
   }
 }
-
-export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };

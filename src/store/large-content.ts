@@ -8,6 +8,7 @@ import type { NewEvent } from '../contract/events.js';
 import type { Sha256 } from '../contract/ids.js';
 import type { JsonValue } from '../contract/json.js';
 import { previewOf } from '../core/preview.js';
+import { StoreError } from './session-store.js';
 
 type SaveBlob = (bytes: Uint8Array, mediaType: string) => Promise<Sha256>;
 
@@ -62,6 +63,17 @@ export async function moveLargeContent(event: NewEvent, saveBlob: SaveBlob): Pro
     default:
       return event;
   }
+}
+
+/** The string, read back where it was moved. @throws `StoreError` `LOG_CORRUPT` where its blob is missing. */
+export async function wholeString(
+  value: string | BlobBlock,
+  readBlob: (sha256: Sha256) => Promise<{ readonly bytes: Uint8Array } | undefined>,
+): Promise<string> {
+  if (typeof value === 'string') return value;
+  const blob = await readBlob(value.sha256);
+  if (blob === undefined) throw new StoreError('LOG_CORRUPT', `The blob ${value.sha256} is missing.`);
+  return textOfBlob(blob.bytes);
 }
 
 /** The text that a moved string had, with a byte order mark where it began with one. */

@@ -1,5 +1,6 @@
 /** From the model's raw argument string to checked arguments, or to an error text that lists every violation. */
 import type { z } from 'zod';
+import { isTooDeep, MAX_JSON_DEPTH } from '../contract/json.js';
 import type { Tool } from './tool.js';
 
 export type ParsedArguments =
@@ -23,6 +24,11 @@ export function checkArguments(tool: Tool, value: unknown): ParsedArguments {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     const kind = value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${typeof value}`;
     return invalid(tool, [`must be a JSON object, not ${kind}`]);
+  }
+  if (isTooDeep(value)) {
+    return invalid(tool, [
+      `arrays and objects stand in one another more than ${String(MAX_JSON_DEPTH)} deep`,
+    ]);
   }
   try {
     const parsed = tool.parameters.safeParse(value);
