@@ -14,7 +14,9 @@ import {
 import type { NewEvent } from '../contract/events.js';
 import type { TurnEndReason } from '../contract/turn-end.js';
 import { claimInput, type InboxEntry } from '../core/inbox.js';
+import { FRUITLESS, isFruitless, takeover } from '../core/lost-workflow.js';
 import type { OpenTurn } from '../core/session-state.js';
+import { interruptionNotice } from '../core/standstill.js';
 import {
   abandonedResult,
   abortReason,
@@ -26,10 +28,11 @@ import {
   type AddedMessage,
 } from '../core/turn-progress.js';
 import { canonicalToolJson } from '../tools/registry.js';
-import type { LogTransaction, SessionStore } from '../store/session-store.js';
+import { StoreError, type LogTransaction, type SessionStore } from '../store/session-store.js';
 import { wholeOutput } from '../store/turn-output.js';
 import type { ActivityDeps } from './activity-deps.js';
 import { attemptsEnded } from './attempts-ended.js';
+import { closeTurn } from './close-turn.js';
 import { endTurn, openStep, openTurn, settleStep } from './end-turn.js';
 import { withHookAnswers } from './hook-answers.js';
 import { prepareStep } from './prepare-step.js';
@@ -46,19 +49,24 @@ export function createAdvance(deps: ActivityDeps) {
       // What runs has a moment to store what it has; after that it is fenced.
       await attemptsEnded(deps.store, input);
     }
-    const { outcome, opened, settledStep } = await withHookAnswers((answers) =>
+    const move = (advanceBy: (transaction: LogTransaction) => Promise<AdvanceOutcome>) =>
       deps.store.transact(input.uid, async (transaction) => {
-        const settled = transaction.state.openTurn?.step?.number;
-        const hooks = new StepHooks(deps, input.uid, answers);
-        const result = await advanceIn(deps, transaction, { ...input, hooks });
+        const settledStep = transaction.state.openTurn?.step?.number;
+        const outcome = await advanceBy(transaction);
         const next = transaction.state.openTurn;
-        return {
-          outcome: result,
-          opened: next !== null && next.number !== input.turn ? next.number : undefined,
-          settledStep: settled,
-        };
-      }),
-    );
+        const opened = next !== null && next.number !== input.turn ? next.number : undefined;
+        return { outcome, opened, settledStep };
+      });
+    const { outcome, opened, settledStep } = await withHookAnswers((answers) =>
+      move((transaction) =>
+        advanceIn(deps, transaction, { ...input, hooks: new StepHooks(deps, input.uid, answers) }),
+      ),
+    ).catch((error: unknown) => {
+      if (input.stop === undefined || error instanceof StoreError) throw error;
+      // The turn is to end, and its end cannot be told as it should be: it is closed all the same.
+      deps.logger.error({ err: error, uid: input.uid, turn: input.turn }, 'a turn is closed by a repair');
+      return move((transaction) => closeTurn(deps, transaction, input));
+    });
     if (settledStep !== undefined && (outcome.kind === 'ended' || outcome.kind === 'step')) {
       const upTo = outcome.kind === 'step' ? outcome.step - 1 : settledStep;
       if (upTo > 0) background(deps, deps.store.dropFrames(input.uid, input.turn, upTo));
@@ -76,7 +84,7 @@ async function recordCancel(store: SessionStore, { uid, turn, run }: AdvanceInpu
   await store.transact(uid, async (transaction) => {
     const { openTurn: open, inbox } = transaction.state;
     if (open?.number !== turn) return;
-    if (!(await transaction.claimTurn(turn, run))) return;
+    if ((await transaction.claimTurn(turn, run)).kind === 'refused') return;
     await transaction.append(cancelTurn(open, inbox, { by: 'engine', cause: 'operator' }));
   });
 }
@@ -99,7 +107,9 @@ async function advanceIn(
   { turn: number, run, completedStep, stop, hooks }: AdvanceInput & { readonly hooks: StepHooks },
 ): Promise<AdvanceOutcome> {
   if (transaction.state.openTurn?.number !== number) return { kind: 'ended' };
-  if (!(await transaction.claimTurn(number, run))) return { kind: 'superseded' };
+  const claim = await transaction.claimTurn(number, run);
+  if (claim.kind === 'refused') return { kind: 'superseded' };
+  if (claim.kind === 'taken-over') await transaction.append([takeover(number, claim.formerRuns)]);
 
   let first: readonly InboxEntry[] | undefined;
   if (!transaction.state.openTurn.started) {
@@ -110,6 +120,7 @@ async function advanceIn(
   const { cancel, step } = openTurn(transaction);
   const reason = stopReason(deps, transaction, cancel === null ? stop : { kind: 'cancelled' });
   if (reason !== undefined) return endTurn(deps, transaction, reason);
+  if (isFruitless(transaction.state)) return endTurn(deps, transaction, FRUITLESS);
   if (first !== undefined) {
     return first.length === 0
       ? endTurn(deps, transaction, { kind: 'completed' })
@@ -234,7 +245,8 @@ async function beginStep(
   if ('refusal' in prepared) return endTurn(deps, transaction, { kind: 'error', ...prepared.refusal });
   const schema = claimed.findLast(({ outputSchema }) => outputSchema !== undefined)?.outputSchema;
   const rules = schema === undefined ? [] : [schemaMessage(schema)];
-  const place = { turn, step, entries, added: [...added, ...input.added, ...rules] };
+  const notice = interruptionNotice(openTurn(transaction).interruption);
+  const place = { turn, step, entries, added: [...notice, ...added, ...input.added, ...rules] };
   const events = startStep(state, place, prepared.request, deps.ids);
   if (events.some((event) => event.type === 'request/header')) {
     for (const tool of prepared.tools) {

@@ -9,6 +9,7 @@ import type { ActivityDeps } from './activity-deps.js';
 import type { HookSession } from './turn-hooks.js';
 import type { SessionState } from '../core/session-state.js';
 import type { LimitReached } from '../core/spending.js';
+import { askFirstReason } from '../core/standstill.js';
 import { turnLimits } from '../core/turn-limits.js';
 import { spendingReached, type CallLimits } from '../core/turn-progress.js';
 import type { ModelCatalog } from '../model/model-catalog.js';
@@ -46,13 +47,20 @@ export function settingsInForce(
   );
   const sandboxed = execution.kind === 'sandbox' && profile.sandbox === 'auto';
   const permission = state.settings?.permission ?? profile.permission;
+  const askFirst = askFirstReason(state.openTurn?.interruption ?? null);
   return {
     profile,
     workspace: settings.workspace,
     provider,
     model: model ?? '',
     permission,
-    policy: { mode: permission, rules: profile.rules, grants: state.grants, sandboxed },
+    policy: {
+      mode: permission,
+      rules: profile.rules,
+      grants: state.grants,
+      sandboxed,
+      ...(askFirst === undefined ? {} : { askFirst }),
+    },
     sandbox:
       sandboxed && permission !== 'full-access' ? { writable: permission === 'workspace-write' } : null,
     limits: turnLimits(profile.limits, settings.limits),

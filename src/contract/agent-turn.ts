@@ -40,12 +40,10 @@ export interface AgentTurnInput {
   readonly usedMs?: number;
 }
 
-/** The workflow run on whose behalf an activity acts; a later start takes a turn over from an earlier one. */
+/** The workflow run on whose behalf an activity acts. */
 export interface TurnRun {
   /** The first run of the continue-as-new chain. */
   readonly runId: string;
-  /** When that run was started, milliseconds since the epoch, by the engine's clock. */
-  readonly startedAt: number;
 }
 
 export interface TurnRef {

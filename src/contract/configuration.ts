@@ -4,7 +4,7 @@
  * Owns shapes and defaults. Where values come from, and the messages about wrong ones, is `runtime/configuration`.
  */
 import { z } from 'zod';
-import { modelParametersSchema, wireSchema } from './events.js';
+import { modelParametersSchema, oldWorkPolicySchema, wireSchema } from './events.js';
 import { permissionModeSchema, sessionLimitsSchema, turnLimitsSchema } from './session.js';
 
 const ordinal = z.number().int().positive();
@@ -212,6 +212,14 @@ export const configurationSchema = z.strictObject({
     .strictObject({
       /** Sessions that nothing was done in for so many days are deleted; null keeps them for ever. */
       sessionsAfterDays: z.number().positive().max(36_500).nullable().default(null),
+    })
+    .prefault({}),
+  recovery: z
+    .strictObject({
+      /** What becomes of a turn that stood still for long because nothing could run: `ask` a person before it changes anything, or `resume`. */
+      oldWork: oldWorkPolicySchema.default('ask'),
+      /** How long that is, in milliseconds. Default: a day. */
+      oldWorkAfterMs: milliseconds.max(TEN_YEARS_MS).default(86_400_000),
     })
     .prefault({}),
   webhooks: z

@@ -34,6 +34,10 @@ export const eventKeys = {
   questionAsked: (turn: number, step: number, index: number) => `question/${path(turn, step, index)}`,
   questionAnswered: (questionId: QuestionId) => `answered/${questionId}`,
   sessionRepaired: (turn: number) => `repaired/${String(turn)}`,
+  /** @param runs how many runs had the turn before. */
+  turnTakenOver: (turn: number, runs: number) => `repaired/${String(turn)}/run/${String(runs)}`,
+  /** @param since ISO 8601. */
+  turnInterrupted: (turn: number, since: string) => `repaired/${String(turn)}/since/${since}`,
   /** A session gets one title from its first prompt, and one from its model. */
   sessionTitle: (source: 'fallback' | 'model') => `title/${source}`,
   todoWrite: (turn: number, step: number, index: number) => `todo/${path(turn, step, index)}`,

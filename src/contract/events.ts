@@ -131,13 +131,32 @@ export const toolResultMetaSchema = z.looseObject({
   concludesTurn: z.boolean().optional(),
 });
 
+/**
+ * What was made good: a damaged log was cut, a turn whose workflow was lost goes on in a fresh run, or nothing could run
+ * for a while.
+ */
+export const repairCauseSchema = z.enum(['log-damaged', 'workflow-lost', 'interrupted']);
+
+/** `ask`: before anything is changed a person is asked. `resume`: the turn goes on as if nothing had been. */
+export const oldWorkPolicySchema = z.enum(['ask', 'resume']);
+export type OldWorkPolicy = z.infer<typeof oldWorkPolicySchema>;
+
 /** The data schema of each event type. */
 export const EVENT_SCHEMAS = {
   'session/created': z.strictObject({ settings: sessionSettingsSchema }),
   'session/settings': z.strictObject({ changes: sessionSettingsChangesSchema, by: z.string() }),
   'session/title': z.strictObject({ title: z.string(), source: z.enum(['fallback', 'model', 'user']) }),
   'session/forked': z.strictObject({ from: z.string(), seq: count }),
-  'session/repaired': z.strictObject({ what: z.string(), lost: count.optional() }),
+  'session/repaired': z.strictObject({
+    what: z.string(),
+    /** Events that were cut off. */
+    lost: count.optional(),
+    cause: repairCauseSchema.optional(),
+    /** How long nothing could run, milliseconds; with the cause `interrupted`. */
+    quietMs: count.optional(),
+    /** What becomes of a turn that was interrupted for so long that it counts as old work. */
+    policy: oldWorkPolicySchema.optional(),
+  }),
 
   'turn/start': z.strictObject({ requestIds: z.array(requestIdSchema) }),
   'turn/end': z.strictObject({

@@ -5,7 +5,7 @@
  */
 import type { FinishReason } from '../contract/chunks.js';
 import type { BlobBlock } from '../contract/content.js';
-import type { EventData, InboxItem, Question } from '../contract/events.js';
+import type { EventData, InboxItem, OldWorkPolicy, Question } from '../contract/events.js';
 import type { ApprovalId, CallId, QuestionId, RequestId } from '../contract/ids.js';
 import type { SessionSettings } from '../contract/session.js';
 import { ZERO_USAGE, type Usage } from '../contract/usage.js';
@@ -79,8 +79,21 @@ export interface OpenTurn {
   readonly choice: { readonly provider?: string | undefined; readonly model?: string | undefined };
   /** Nobody can answer what the turn asks. */
   readonly unattended: boolean;
+  /** The last standstill that the turn has gone on after; null where there was none, or a person has seen to it since. */
+  readonly interruption: Interruption | null;
+  /** Fresh runs that took the turn over one after the other, with nothing done in between. */
+  readonly fruitlessRuns: number;
   /** What the last message of the turn has to fit; null for no more than text. */
   readonly outputSchema: OutputSchemaState | null;
+}
+
+/** A time in which nothing could run, as `session/repaired` tells it. */
+export interface Interruption {
+  readonly quietMs: number;
+  /** Null where it was too short to make the turn old work. */
+  readonly policy: OldWorkPolicy | null;
+  /** Whether the model was told. */
+  readonly told: boolean;
 }
 
 export interface OutputSchemaState {
@@ -112,6 +125,8 @@ export function newTurn(number: number, at: string): OpenTurn {
     settings: null,
     choice: {},
     unattended: false,
+    interruption: null,
+    fruitlessRuns: 0,
     outputSchema: null,
   };
 }

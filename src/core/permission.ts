@@ -22,6 +22,8 @@ export interface PermissionPolicy {
   /** They answer what would be asked; a denial stays one. */
   readonly grants: readonly PermissionGrant[];
   readonly sandboxed: boolean;
+  /** Why every call that may change something is asked about for now, whatever rules and grants say; absent: it is not. */
+  readonly askFirst?: string;
 }
 
 /** A call as the policy sees it: `arguments` are parsed and valid. */

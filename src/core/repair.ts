@@ -5,7 +5,7 @@
  */
 import type { BlobBlock } from '../contract/content.js';
 import { eventKeys } from '../contract/event-keys.js';
-import type { NewEvent } from '../contract/events.js';
+import type { EventData, NewEvent } from '../contract/events.js';
 import type { SessionState } from './session-state.js';
 import { withdrawAsks } from './asks.js';
 import { settleCalls, type Settlement } from './settle-step.js';
@@ -18,6 +18,7 @@ export interface Repair extends Pick<Settlement, 'planOf' | 'ids'> {
   readonly what: string;
   /** How many events were cut off, where that is known. */
   readonly lost?: number;
+  readonly cause?: EventData<'session/repaired'>['cause'];
   /** The text of the turn's last assistant message, whole or moved to the blob store; null where there is none. */
   readonly output: string | BlobBlock | null;
 }
@@ -51,7 +52,11 @@ export function repairEvents(state: SessionState, repair: Repair): NewEvent[] {
     {
       type: 'session/repaired',
       key: eventKeys.sessionRepaired(turn.number),
-      data: { what: repair.what, ...(repair.lost === undefined ? {} : { lost: repair.lost }) },
+      data: {
+        what: repair.what,
+        ...(repair.lost === undefined ? {} : { lost: repair.lost }),
+        ...(repair.cause === undefined ? {} : { cause: repair.cause }),
+      },
     },
   ];
 }

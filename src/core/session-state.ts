@@ -81,7 +81,16 @@ export const INITIAL_STATE: SessionState = Object.freeze({
 
 /** The state after one more event. */
 export function evolve(state: SessionState, event: SessionEvent): SessionState {
-  return { ...state, ...change(state, event), headSeq: event.seq };
+  const next = { ...state, ...change(state, event), headSeq: event.seq };
+  return (next.openTurn?.fruitlessRuns ?? 0) > 0 && isProgress(event)
+    ? { ...next, ...inTurn(next, (turn) => ({ ...turn, fruitlessRuns: 0 })) }
+    : next;
+}
+
+/** Whether more came of a run than that it took the place of another one. */
+function isProgress(event: SessionEvent): boolean {
+  if (event.type === 'session/repaired') return false;
+  return !(event.type === 'assistant/attempt' && event.data.outcome === 'lost');
 }
 
 /** The state of a whole log, or of `from` and what came after it. */
@@ -188,10 +197,14 @@ function change(state: SessionState, event: SessionEvent): Partial<SessionState>
     case 'question/asked':
     case 'question/answered': {
       const after = askChange(state, event);
-      return { ...after, ...waited({ ...state, ...after }, event.at) };
+      const next = { ...state, ...after, ...waited({ ...state, ...after }, event.at) };
+      // A person who lets a call run has seen where the turn stands.
+      const isSeen = event.type === 'approval/decided' && event.data.outcome === 'allowed';
+      return isSeen ? { ...next, ...inTurn(next, (turn) => ({ ...turn, interruption: null })) } : next;
     }
-    case 'session/forked':
     case 'session/repaired':
+      return inTurn(state, (turn) => repaired(turn, event.data));
+    case 'session/forked':
     case 'todo/write':
       return {};
   }
@@ -202,14 +215,33 @@ function definedOnly<T extends object>(value: T): { [K in keyof T]: Exclude<T[K]
   return Object.fromEntries(Object.entries(value).filter(([, entry]) => entry !== undefined)) as never;
 }
 
+function repaired(turn: OpenTurn, { cause, quietMs = 0, policy }: EventData<'session/repaired'>): OpenTurn {
+  switch (cause) {
+    case 'workflow-lost':
+      return { ...turn, fruitlessRuns: turn.fruitlessRuns + 1 };
+    case 'interrupted':
+      return {
+        ...turn,
+        // A standstill is no time that the turn has worked, as little as the wait for a person.
+        waitedMs: turn.waitedMs + (turn.started ? quietMs : 0),
+        interruption: { quietMs, policy: policy ?? null, told: false },
+      };
+    case 'log-damaged':
+    case undefined:
+      return turn;
+  }
+}
+
 function messageAdded(turn: OpenTurn, source: MessageSource): OpenTurn {
-  const { step, outputSchema } = turn;
+  const { step, outputSchema, interruption } = turn;
+  const isNotice = source.kind === 'context' && source.form === 'notice';
   const isTold = source.kind === 'hook' && source.name === OUTPUT_SCHEMA_SOURCE;
   return {
     ...turn,
     step: step === null ? null : { ...step, userMessages: step.userMessages + 1 },
     outputSchema:
       isTold && outputSchema !== null ? { ...outputSchema, told: outputSchema.told + 1 } : outputSchema,
+    interruption: isNotice && interruption !== null ? { ...interruption, told: true } : interruption,
   };
 }
 

@@ -40,6 +40,7 @@ import { listen } from './http-server.js';
 import { checkExposure, hostsAnswered } from './server-exposure.js';
 import { startRetention } from './retention.js';
 import { startSweeper } from './sweeper.js';
+import { watchStandstills } from './standstills.js';
 import { createTemporalTurnEngine } from './temporal-turn-engine.js';
 import { installTemporalRuntime } from './temporal-runtime.js';
 import { createTurnHistories } from './turn-histories.js';
@@ -163,6 +164,17 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
     policyOf,
     eager: true,
   });
+  // Before the workers: what they go on with knows that it stood still.
+  const standstills = await watchStandstills({
+    store,
+    oldWork: { policy: configuration.recovery.oldWork, afterMs: configuration.recovery.oldWorkAfterMs },
+    clock: Date.now,
+    logger,
+    isEngineUp: () => engine.isUp(),
+  });
+  teardown.add('standstill watch', () => {
+    standstills.stop();
+  });
   const workers = await startTurnWorkers({
     connection,
     namespace,
@@ -189,6 +201,8 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
     isEngineUp: () => engine.isUp(),
   });
   engine.onUp(() => {
+    // Where the log does not answer it is asked again soon.
+    standstills.look().catch(() => undefined);
     void sweeper.sweepAll();
     void followUps.sweepAll();
   });

@@ -30,6 +30,7 @@ import type { CallResult } from '../core/turn-progress.js';
 import type { FollowUpOutcome, FollowUpStore, NewFollowUp } from './follow-up-store.js';
 import type { ArchiveStore } from './archive-store.js';
 import type { KeyStore } from './key-store.js';
+import type { LivenessStore } from './liveness-store.js';
 import type { RetentionStore } from './retention-store.js';
 
 /** The row of a session: its identity and the projection that lists are made from. */
@@ -151,6 +152,12 @@ export interface StoredBlob {
   readonly mediaType: string;
 }
 
+/** What came of a claim. `taken-over`: another run had the turn, the last of `formerRuns`. */
+export type TurnClaim =
+  | { readonly kind: 'held' }
+  | { readonly kind: 'taken-over'; readonly formerRuns: number }
+  | { readonly kind: 'refused' };
+
 /** The answer to a request for an attempt. */
 export type AttemptGrant =
   | {
@@ -181,8 +188,8 @@ export interface LogTransaction {
    * @throws `StoreError` with code `INVALID_EVENT` for data that the catalogue does not allow.
    */
   append(events: readonly NewEvent[]): Promise<readonly SessionEvent[]>;
-  /** Whether the run owns the turn; a run that was started later takes it over. */
-  claimTurn(turn: number, run: TurnRun): Promise<boolean>;
+  /** Claims the turn for a run: one that never had it takes it over, one that has lost it never gets it back. */
+  claimTurn(turn: number, run: TurnRun): Promise<TurnClaim>;
   /** Allots the next attempt of a call to an owner, or refuses one that came too late. */
   openAttempt(place: Omit<AttemptRef, 'attempt'>, owner: AttemptOwner): Promise<AttemptGrant>;
   /** Ends an attempt, or refuses with `StoreError` `ATTEMPT_FENCED` where it is not the one that runs. */
@@ -282,6 +289,7 @@ export interface SessionStore {
   readonly followUps: FollowUpStore;
   readonly archive: ArchiveStore;
   readonly retention: RetentionStore;
+  readonly liveness: LivenessStore;
 
   /**
    * Creates a session with its `session/created`, or returns the one that stands there.

@@ -92,6 +92,10 @@ async function decide(
   const subject = subjectOf(tool, call, request.workspace);
   let decision = stricterDecision(decideByPolicy(tool, subject, request.policy), preExecuted.decision);
   if (decision.kind === 'ask') decision = relieved(tool, subject, request.policy) ?? decision;
+  const { askFirst } = request.policy;
+  if (askFirst !== undefined && mayChange(tool)) {
+    decision = stricterDecision(decision, { kind: 'ask', reason: askFirst });
+  }
   for (const guard of hooks.guards) {
     const verdict = await runHook(guard, () => guard.run(call));
     if (verdict !== undefined) decision = stricterDecision(decision, verdict);
@@ -106,6 +110,11 @@ async function decide(
     ...(questions === undefined ? {} : { questions }),
     preExecuted,
   };
+}
+
+/** Whether the tool may change something outside of the session. */
+function mayChange({ effect, permission }: Tool): boolean {
+  return effect !== 'read' && permission !== 'none';
 }
 
 async function runPreExecute(tool: Tool, original: HookCall, hooks: ToolHooks): Promise<PreExecuted> {

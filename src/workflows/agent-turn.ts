@@ -35,7 +35,7 @@ export async function agentTurn(input: AgentTurnInput): Promise<void> {
   const turn: TurnRef = {
     uid: input.uid,
     turn: input.turn,
-    run: { runId: info.firstExecutionRunId, startedAt: info.startTime.getTime() },
+    run: { runId: info.firstExecutionRunId },
   };
   let status: TurnStatus = { step: input.completedStep ?? 0, phase: 'advancing' };
   const steps = new CancellationScope();

@@ -8,7 +8,7 @@ import { ZERO_USAGE } from '../../src/contract/usage.js';
 import { claimInput } from '../../src/core/inbox.js';
 import type { SessionStore } from '../../src/store/session-store.js';
 
-const RUN = { runId: 'run', startedAt: 1 };
+const RUN = { runId: 'run' };
 
 export class TurnDriver {
   #turn = 0;

@@ -258,7 +258,11 @@ class ImportedFile {
     const repaired =
       damage === undefined
         ? { what: 'The session was imported from a file that was written while the turn was open.' }
-        : { what: `The session was imported from a file that is not whole: ${damage.message}`, lost };
+        : {
+            what: `The session was imported from a file that is not whole: ${damage.message}`,
+            lost,
+            cause: 'log-damaged' as const,
+          };
     const closing = repairEvents(state, {
       ...repaired,
       note: 'The turn was open in the file that the session was imported from.',

@@ -7,34 +7,42 @@ import type { Kysely } from 'kysely';
 import type { TurnRun } from '../../contract/agent-turn.js';
 import type { SessionUid } from '../../contract/ids.js';
 import type { SessionState } from '../../core/session-state.js';
-import { StoreError, type AttemptGrant, type AttemptOwner, type AttemptRef } from '../session-store.js';
+import {
+  StoreError,
+  type AttemptGrant,
+  type AttemptOwner,
+  type AttemptRef,
+  type TurnClaim,
+} from '../session-store.js';
 import { MODEL_CALL, type LogTables } from './schema.js';
 
 type Place = Omit<AttemptRef, 'attempt'>;
 
-/** Whether the run owns the turn, after it took it where it may: a run that was started later wins. */
+/** See `LogTransaction.claimTurn`. No clock decides: an engine that was put back to an older copy may have one behind. */
 export async function claimTurn(
   db: Kysely<LogTables>,
   uid: SessionUid,
   turn: number,
-  run: TurnRun,
-): Promise<boolean> {
+  { runId }: TurnRun,
+): Promise<TurnClaim> {
   const row = await db
     .selectFrom('turns')
-    .select(['owner_run_id', 'owner_started_at', 'summary'])
+    .select(['owner_run_id', 'former_run_ids', 'summary'])
     .where('session_uid', '=', uid)
     .where('turn', '=', turn)
     .executeTakeFirst();
-  if (row === undefined || row.summary !== null) return false;
-  if (row.owner_run_id === run.runId) return true;
-  if (row.owner_started_at !== null && row.owner_started_at >= run.startedAt) return false;
+  if (row === undefined || row.summary !== null) return { kind: 'refused' };
+  if (row.owner_run_id === runId) return { kind: 'held' };
+  const former = JSON.parse(row.former_run_ids) as string[];
+  if (former.includes(runId)) return { kind: 'refused' };
+  if (row.owner_run_id !== null) former.push(row.owner_run_id);
   await db
     .updateTable('turns')
-    .set({ owner_run_id: run.runId, owner_started_at: run.startedAt })
+    .set({ owner_run_id: runId, former_run_ids: JSON.stringify(former) })
     .where('session_uid', '=', uid)
     .where('turn', '=', turn)
     .execute();
-  return true;
+  return former.length === 0 ? { kind: 'held' } : { kind: 'taken-over', formerRuns: former.length };
 }
 
 /** Allots the next attempt at a call; see `LogTransaction.openAttempt`. */
@@ -46,7 +54,8 @@ export async function openAttempt(
   const { uid, place, owner } = session;
   const step = state.openTurn?.step;
   if (state.openTurn?.number !== place.turn || step?.number !== place.step) return { kind: 'superseded' };
-  if (!(await claimTurn(db, uid, place.turn, owner.run))) return { kind: 'superseded' };
+  const claim = await claimTurn(db, uid, place.turn, owner.run);
+  if (claim.kind === 'refused') return { kind: 'superseded' };
   const rows = await attemptsAt(db, uid, place).orderBy('attempt', 'desc').execute();
   const last = rows[0];
   const sameActivity = last?.run_id === owner.run.runId && last.activity_id === owner.activityId;

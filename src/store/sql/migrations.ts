@@ -175,6 +175,20 @@ const LOG_MIGRATIONS: Record<string, Migration> = {
       await sql`create index sessions_idle on sessions (updated_at) where open_turn is null`.execute(db);
     },
   },
+  '0007-recovery': {
+    async up(db) {
+      await db.schema.alterTable('turns').dropColumn('owner_started_at').execute();
+      await db.schema
+        .alterTable('turns')
+        .addColumn('former_run_ids', 'text', (column) => column.notNull().defaultTo('[]'))
+        .execute();
+      await db.schema
+        .createTable('liveness')
+        .addColumn('id', 'integer', (column) => column.primaryKey())
+        .addColumn('at', 'text', (column) => column.notNull())
+        .execute();
+    },
+  },
 };
 
 const FRAME_MIGRATIONS: Record<string, Migration> = {

@@ -156,7 +156,7 @@ async function turnOpened(
       started_at: turn.startedAt,
       ended_at: null,
       owner_run_id: null,
-      owner_started_at: null,
+      former_run_ids: '[]',
       request_ids: JSON.stringify(turn.requestIds),
       summary: null,
       tenant,

@@ -41,14 +41,17 @@ export interface EventsTable {
   data: string;
 }
 
-/** `owner_*` name the workflow run that has the turn; `summary` is a JSON text once it has ended. */
+/**
+ * `owner_run_id` is the workflow run that has the turn, `former_run_ids` a JSON text of those that had it before;
+ * `summary` is a JSON text once it has ended.
+ */
 export interface TurnsTable {
   session_uid: SessionUid;
   turn: number;
   started_at: string;
   ended_at: string | null;
   owner_run_id: string | null;
-  owner_started_at: number | null;
+  former_run_ids: string;
   request_ids: string;
   summary: string | null;
   tenant: string;
@@ -150,7 +153,14 @@ export interface LeftoversTable {
   due_at: string;
 }
 
+/** One row, of `id` 1: when somebody could last work on the turns of this log. */
+export interface LivenessTable {
+  id: number;
+  at: string;
+}
+
 export interface LogTables {
+  liveness: LivenessTable;
   leftovers: LeftoversTable;
   sessions: SessionsTable;
   events: EventsTable;

@@ -22,6 +22,7 @@ import { evolve, INITIAL_STATE, type SessionState } from '../../core/session-sta
 import type { ArchiveStore } from '../archive-store.js';
 import type { FollowUpStore } from '../follow-up-store.js';
 import type { KeyStore } from '../key-store.js';
+import type { LivenessStore } from '../liveness-store.js';
 import { Notifier } from '../notifier.js';
 import type { RetentionStore } from '../retention-store.js';
 import {
@@ -58,6 +59,7 @@ import { eventOfRow, sessionOfRow } from './rows.js';
 import { SqlArchive } from './sql-archive.js';
 import { SqlFrames } from './sql-frames.js';
 import { SqlKeyStore } from './sql-key-store.js';
+import { SqlLivenessStore } from './sql-liveness.js';
 import { MODEL_CALL, type FrameTables, type LogTables } from './schema.js';
 import { findRequest, SqlTransaction } from './sql-transaction.js';
 import { SqlFollowUpStore } from './sql-follow-ups.js';
@@ -95,6 +97,7 @@ export class SqlSessionStore implements SessionStore {
   readonly followUps: FollowUpStore;
   readonly archive: ArchiveStore;
   readonly retention: RetentionStore;
+  readonly liveness: LivenessStore;
   readonly #states = new StateCache();
   readonly #frames: SqlFrames;
   readonly #notifier: Notifier;
@@ -112,6 +115,7 @@ export class SqlSessionStore implements SessionStore {
       clock: options.clock,
       guard: (work) => this.#guard(work),
     });
+    this.liveness = new SqlLivenessStore(backend, (work) => this.#guard(work));
     this.#frames = new SqlFrames(backend.frames);
     this.retention = new SqlRetention(backend.log, {
       frames: this.#frames,

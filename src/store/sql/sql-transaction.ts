@@ -26,6 +26,7 @@ import {
   type SessionRecord,
   type StagedResult,
   type StoredBlob,
+  type TurnClaim,
 } from '../session-store.js';
 import { claimTurn, closeAttempt, fenced, openAttempt, runningAttempts } from './attempts.js';
 import { chunked } from './chunked.js';
@@ -116,7 +117,7 @@ export class SqlTransaction implements LogTransaction {
     return standing;
   }
 
-  async claimTurn(turn: number, run: TurnRun): Promise<boolean> {
+  async claimTurn(turn: number, run: TurnRun): Promise<TurnClaim> {
     return claimTurn(this.db, this.record.uid, turn, run);
   }
 

@@ -164,7 +164,7 @@ export function describeAppends(open: OpenStore): void {
           { type: 'turn/cancel-requested', key: 'turn/1/cancel', turn: 1, data: { by: 'ann' } },
           { type: 'step/end', key: 'step/1.1/end', turn: 1, step: 1, data: { next: 'end' } },
         ]);
-        expect(await transaction.claimTurn(1, run(9))).toBe(true);
+        expect(await transaction.claimTurn(1, run(9))).toEqual({ kind: 'held' });
         await transaction.stage(1, 1, { index: 0, content: [], isError: false, contexts: [], durationMs: 0 });
         await transaction.claimRequest('scope', 'r' as never, {
           bodySha256: 'b',

@@ -98,7 +98,7 @@ export function describeAttempts(open: OpenStore): void {
       await expectRunning(session, later);
     });
 
-    it('goes to a run that was started later, which takes the turn over', async () => {
+    it('goes to another run, which takes the turn over', async () => {
       const first = await session.attempt(undefined, owner({ run: run(10), engineAttempt: 9 }));
       const grant = await session.openAttempt(MODEL, owner({ run: run(20) }));
       expect(grant).toEqual({ kind: 'granted', attempt: 2, lost: [1] });
@@ -109,11 +109,12 @@ export function describeAttempts(open: OpenStore): void {
       await expectRunning(session, { ...MODEL, attempt: 2 });
     });
 
-    it('is refused to another run of the same time, or of an earlier one', async () => {
-      await session.attempt(undefined, owner({ run: run(10) }));
-      for (const startedAt of [10, 9]) {
-        const other = { runId: 'other', startedAt };
-        expect(await session.openAttempt(MODEL, owner({ run: other }))).toEqual({ kind: 'superseded' });
+    it('is refused to each run that has lost the turn', async () => {
+      for (const n of [1, 2, 3]) await session.attempt(undefined, owner({ run: run(n) }));
+      for (const n of [1, 2]) {
+        expect(await session.openAttempt(MODEL, owner({ run: run(n), engineAttempt: 9 }))).toEqual({
+          kind: 'superseded',
+        });
       }
     });
 
@@ -158,14 +159,15 @@ export function describeAttempts(open: OpenStore): void {
     });
 
     it('is remembered by a store that starts again', async () => {
+      await session.attempt(undefined, owner({ run: run(9) }));
       const ref = await session.attempt(undefined, owner({ run: run(10) }));
       await fixture.reopen();
       await expectRunning(session, ref);
       expect(await session.openAttempt(MODEL, owner({ run: run(9) }))).toEqual({ kind: 'superseded' });
       expect(await session.openAttempt(MODEL, owner({ run: run(10), engineAttempt: 2 }))).toEqual({
         kind: 'granted',
-        attempt: 2,
-        lost: [1],
+        attempt: 3,
+        lost: [2],
       });
     });
 
@@ -180,25 +182,28 @@ export function describeAttempts(open: OpenStore): void {
 
   describe('a turn', () => {
     const fixture = useStore(open);
-    const claim = (session: TestSession, turn: number, startedAt: number) =>
-      session.transact((transaction) => transaction.claimTurn(turn, run(startedAt)));
+    const claim = (session: TestSession, turn: number, n: number) =>
+      session.transact((transaction) => transaction.claimTurn(turn, run(n)));
 
-    it('belongs to the run that claims it, until one that was started later does', async () => {
+    it('belongs to the run that claims it, until one that never had it does', async () => {
       const session = await fixture.session();
       await session.prompt();
-      expect(await claim(session, 1, 10)).toBe(true);
-      expect(await claim(session, 1, 10)).toBe(true);
-      expect(await claim(session, 1, 9)).toBe(false);
-      expect(await claim(session, 1, 11)).toBe(true);
-      expect(await claim(session, 1, 10)).toBe(false);
+      expect(await claim(session, 1, 10)).toEqual({ kind: 'held' });
+      expect(await claim(session, 1, 10)).toEqual({ kind: 'held' });
+      expect(await claim(session, 1, 9)).toEqual({ kind: 'taken-over', formerRuns: 1 });
+      await fixture.reopen();
+      expect(await claim(session, 1, 10)).toEqual({ kind: 'refused' });
+      expect(await claim(session, 1, 9)).toEqual({ kind: 'held' });
+      expect(await claim(session, 1, 11)).toEqual({ kind: 'taken-over', formerRuns: 2 });
+      expect(await claim(session, 1, 9)).toEqual({ kind: 'refused' });
     });
 
     it('that has ended, or that there is not, belongs to nobody', async () => {
       const session = await fixture.session();
       await session.prompt();
       await session.wholeTurn();
-      expect(await claim(session, 1, 10)).toBe(false);
-      expect(await claim(session, 2, 10)).toBe(false);
+      expect(await claim(session, 1, 10)).toEqual({ kind: 'refused' });
+      expect(await claim(session, 2, 10)).toEqual({ kind: 'refused' });
     });
   });
 

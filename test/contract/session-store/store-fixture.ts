@@ -86,8 +86,8 @@ export async function expectCode(work: Promise<unknown>, code: StoreErrorCode): 
   await expect(work).rejects.toMatchObject({ name: 'StoreError', code });
 }
 
-/** A workflow run that was started at this time. */
-export const run = (startedAt: number): TurnRun => ({ runId: `run-${startedAt.toString()}`, startedAt });
+/** The nth workflow run. */
+export const run = (n: number): TurnRun => ({ runId: `run-${n.toString()}` });
 
 export function owner(changes: Partial<AttemptOwner> = {}): AttemptOwner {
   return { run: run(1), activityId: 'activity-1', engineAttempt: 1, ...changes };

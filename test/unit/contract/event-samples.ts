@@ -19,7 +19,7 @@ const SOURCE = { kind: 'user', requestId: 'r', timeZone: 'Europe/Zurich', by: 'a
 
 /** Fields that an event may leave out. */
 export const OPTIONAL_FIELDS: Partial<Record<EventType, readonly string[]>> = {
-  'session/repaired': ['lost'],
+  'session/repaired': ['lost', 'cause', 'quietMs', 'policy'],
   'turn/end': ['output', 'structured'],
   'turn/cancel-requested': ['cause'],
   'agent/inbox/spliced': ['removed', 'inserted', 'outcome'],
@@ -46,7 +46,7 @@ export const EVENT_SAMPLES: Record<EventType, Record<string, unknown>> = {
   'session/settings': { changes: { model: 'm' }, by: 'ann' },
   'session/title': { title: 'x', source: 'fallback' },
   'session/forked': { from: 's', seq: 3 },
-  'session/repaired': { what: 'the tail', lost: 2 },
+  'session/repaired': { what: 'the tail', lost: 2, cause: 'interrupted', quietMs: 3, policy: 'ask' },
   'turn/start': { requestIds: ['r'] },
   'turn/end': {
     reason: { kind: 'completed' },
