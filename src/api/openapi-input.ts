@@ -3,6 +3,9 @@ import { CONTENT_TYPE, ID, json, parameter, string, type Operations } from './op
 
 const ITEM = parameter('path', 'itemId', string, 'The item of the queue.');
 
+/** Of a key that is narrower than the session. */
+const REACH = ['PERMISSION_NOT_ALLOWED', 'WORKSPACE_NOT_ALLOWED'] as const;
+
 /** Operations by path and method. */
 export const INPUT_OPERATIONS: Operations = {
   '/v1/sessions/{id}/queue/{itemId}': {
@@ -11,13 +14,13 @@ export const INPUT_OPERATIONS: Operations = {
       parameters: [ID, ITEM],
       body: 'QueuePatch',
       answers: { 200: json('QueueItem', 'The item as it is now.') },
-      problems: ['ALREADY_CLAIMED'],
+      problems: ['ALREADY_CLAIMED', ...REACH],
     },
     delete: {
       summary: 'Remove a prompt that waits',
       parameters: [ID, ITEM],
       answers: { 204: { description: 'Removed.' } },
-      problems: ['ALREADY_CLAIMED'],
+      problems: ['ALREADY_CLAIMED', ...REACH],
     },
   },
   '/v1/sessions/{id}/blobs': {
@@ -26,6 +29,7 @@ export const INPUT_OPERATIONS: Operations = {
       parameters: [ID, CONTENT_TYPE],
       bytes: ['*/*'],
       answers: { 201: json('Blob', 'Stored; the same bytes again are the same blob.') },
+      problems: [...REACH],
     },
   },
 };
