@@ -1,5 +1,5 @@
 /** The operations on input that no turn has taken yet, for the API's description: the queue and uploads. */
-import { CONTENT_TYPE, ID, json, parameter, string, type Operations } from './openapi-parts.js';
+import { CONTENT_TYPE, ID, json, located, parameter, string, type Operations } from './openapi-parts.js';
 
 const ITEM = parameter('path', 'itemId', string, 'The item of the queue.');
 
@@ -28,7 +28,7 @@ export const INPUT_OPERATIONS: Operations = {
       summary: 'Upload the bytes of an image or a file, for prompts that name it by its digest',
       parameters: [ID, CONTENT_TYPE],
       bytes: ['*/*'],
-      answers: { 201: json('Blob', 'Stored; the same bytes again are the same blob.') },
+      answers: { 201: located('Blob', 'Stored; the same bytes again are the same blob.') },
       problems: [...REACH],
     },
   },
