@@ -3,6 +3,7 @@ import type { Profile } from '../contract/configuration.js';
 import type { PermissionMode, SessionLimits, SessionSettings, TurnLimits } from '../contract/session.js';
 import { chooseModel, usualModelOf } from '../core/model-choice.js';
 import type { PermissionPolicy } from '../core/permission.js';
+import { DEFAULT_PROFILE_NAME, profileInForce } from '../core/profile-in-force.js';
 import type { CommandSandbox } from '../tools/execution-provider.js';
 import type { SessionUid } from '../contract/ids.js';
 import type { ActivityDeps } from './activity-deps.js';
@@ -32,18 +33,17 @@ export interface TurnSettings {
  * The settings in force. Profile, model and limits are those of the turn's entry: a change, such as a raised limit, holds
  * from the next turn on. A change of the permission mode holds at once.
  *
- * @throws Error where the log has no `session/created`. A profile that the configuration has lost is replaced by
- * `default`: a turn is not lost for it.
+ * @throws Error where the log has no `session/created`.
  */
 export function settingsInForce(
   state: SessionState,
   { profiles, execution }: Pick<ActivityDeps, 'profiles' | 'execution'>,
 ): TurnSettings {
   const settings: SessionSettings | null = state.openTurn?.settings ?? state.settings;
-  const profile = profiles.get(settings?.profile ?? 'default') ?? profiles.get('default');
-  if (settings === null || profile === undefined) throw new Error('The session has no settings.');
+  if (settings === null) throw new Error('The session has no settings.');
+  const profile = profileInForce(profiles, settings.profile);
   const { provider, model } = chooseModel(profile, [settings, state.openTurn?.choice], (name) =>
-    usualModelOf(name, [profile, profiles.get('default')], []),
+    usualModelOf(name, [profile, profiles.get(DEFAULT_PROFILE_NAME)], []),
   );
   const sandboxed = execution.kind === 'sandbox' && profile.sandbox === 'auto';
   const permission = state.settings?.permission ?? profile.permission;

@@ -11,6 +11,7 @@ import { createOriginGuard } from './origin-guard.js';
 import { approvalRoutes } from './routes/approvals.js';
 import { blobRoutes } from './routes/blobs.js';
 import { cancelRoutes } from './routes/cancel.js';
+import { docsRoutes } from './routes/docs.js';
 import { eventRoutes } from './routes/events.js';
 import { jobRoutes } from './routes/jobs.js';
 import { messageRoutes } from './routes/messages.js';
@@ -33,7 +34,8 @@ export function createApp(deps: AppDeps): Express {
   app.set('query parser', 'simple');
   app.set('case sensitive routing', true);
 
-  app.use(helmet());
+  // A server in a private network is reached over plain HTTP: its pages' parts must not be asked for over TLS.
+  app.use(helmet({ contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } } }));
   app.use((_request, response, next) => {
     response.set('cache-control', 'no-store');
     next();
@@ -51,6 +53,7 @@ export function createApp(deps: AppDeps): Express {
   app.use(createJsonBody(settings.bodyLimitBytes));
 
   app.use(serviceRoutes(deps));
+  app.use(docsRoutes(settings.version));
   app.use(sessionRoutes(deps, nudge));
   app.use(promptRoutes(deps, nudge));
   app.use(queueRoutes(deps, nudge));

@@ -3,10 +3,11 @@ import type { Request } from 'express';
 import { z } from 'zod';
 import { sessionIdSchema } from '../contract/ids.js';
 import type { Page } from '../contract/http.js';
-import { StoreError, type AskRecord, type SessionRecord, type SessionStore } from '../store/session-store.js';
+import type { AskRecord, SessionRecord, SessionStore } from '../store/session-store.js';
 import { ProblemError } from './problem.js';
 import { contextOf } from './request-context.js';
 import { parseQuery, queryParameters } from './request-input.js';
+import { unlessDeleted } from './unless-deleted.js';
 
 const pageParameters = {
   limit: queryParameters.limit,
@@ -30,10 +31,11 @@ export async function listTenantAsks<T>(
     ...pageParameters,
     session: sessionIdSchema.optional(),
   });
-  if (id === undefined) return askPage(request, store, { ...kind, ...query });
-  const session = await store.findSession(contextOf(request).tenant, id);
+  const { tenant } = contextOf(request);
+  if (id === undefined) return askPage(tenant, store, { ...kind, ...query });
+  const session = await store.findSession(tenant, id);
   if (session === undefined) throw new ProblemError('NOT_FOUND', 'There is no such session.', 'session');
-  return askPage(request, store, { ...kind, ...query, session });
+  return askPage(tenant, store, { ...kind, ...query, session });
 }
 
 /** A page of a session's asks, newest first. */
@@ -42,7 +44,7 @@ export async function listSessionAsks<T>(
   store: SessionStore,
   kind: AskKind<T> & { readonly session: SessionRecord },
 ): Promise<Page<T>> {
-  return askPage(request, store, { ...kind, ...parseQuery(request, pageParameters) });
+  return askPage(kind.session.tenant, store, { ...kind, ...parseQuery(request, pageParameters) });
 }
 
 interface AskPageQuery<T> extends AskKind<T> {
@@ -53,12 +55,12 @@ interface AskPageQuery<T> extends AskKind<T> {
 }
 
 async function askPage<T>(
-  request: Request<never> | Request | Request<{ id: string }>,
+  tenant: string,
   store: SessionStore,
   { kind, read, limit, cursor, status, session }: AskPageQuery<T>,
 ): Promise<Page<T>> {
   const records = await store.listAsks({
-    tenant: contextOf(request).tenant,
+    tenant,
     kind,
     limit: limit + 1,
     ...(cursor === undefined ? {} : { before: cursor }),
@@ -68,14 +70,8 @@ async function askPage<T>(
   const page = records.slice(0, limit);
   const items: T[] = [];
   for (const record of page) {
-    const item = await read(store, record).catch(missing);
+    const item = await unlessDeleted(() => read(store, record));
     if (item !== undefined) items.push(item);
   }
   return { items, nextCursor: records.length > limit ? (page.at(-1)?.id ?? null) : null };
-}
-
-/** One whose session was deleted since the list was read is left out. */
-function missing(error: unknown): undefined {
-  if (error instanceof StoreError && error.code === 'SESSION_NOT_FOUND') return undefined;
-  throw error;
 }

@@ -112,6 +112,14 @@ export const json = (name: Component, description: string): Json => ({
   content: { 'application/json': { schema: ref(name) } },
 });
 
+/** An answer that also says in `Location` where it is from now on. */
+export const located = (name: Component, description: string): Json => ({
+  ...json(name, description),
+  headers: {
+    Location: { description: 'The path of what is answered.', required: true, schema: { type: 'string' } },
+  },
+});
+
 /** The schema of a page of components. */
 export const page = (item: Component, cursor = 'string'): Json => ({
   type: 'object',

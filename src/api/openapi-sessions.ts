@@ -5,6 +5,7 @@ import {
   CURSOR,
   ID,
   json,
+  located,
   LIMIT,
   list,
   parameter,
@@ -21,8 +22,8 @@ export const SESSION_OPERATIONS: Operations = {
       summary: 'Create a session',
       body: 'SessionBody',
       answers: {
-        201: json('Session', 'Created.'),
-        200: json('Session', 'Created before with the same id and body.'),
+        201: located('Session', 'Created.'),
+        200: located('Session', 'Created before with the same id and body.'),
       },
       problems: ['SESSION_CONFLICT', 'WORKSPACE_NOT_ALLOWED', 'PERMISSION_NOT_ALLOWED', 'DRAINING'],
     },
@@ -78,7 +79,7 @@ export const SESSION_OPERATIONS: Operations = {
         CONTENT_TYPE,
       ],
       bytes: ['application/x-ndjson', 'application/jsonl', 'application/octet-stream'],
-      answers: { 201: json('ImportedSession', 'Imported.') },
+      answers: { 201: located('ImportedSession', 'Imported.') },
       problems: [
         'SESSION_CONFLICT',
         'FILE_DAMAGED',

@@ -4,6 +4,7 @@ import {
   CURSOR,
   ID,
   json,
+  located,
   LIMIT,
   list,
   ORDINAL,
@@ -102,7 +103,7 @@ export const TURN_OPERATIONS: Operations = {
       summary: 'Run a job: a prompt, in a session of its own where none is named',
       parameters: [WAIT, PREFER, KEY],
       body: 'JobBody',
-      answers: { 202: json('Turn', 'Accepted; see `Location`.'), 200: json('Turn', 'The ended turn.') },
+      answers: { 202: located('Turn', 'Accepted.'), 200: located('Turn', 'The ended turn.') },
       problems: [
         'NOT_FOUND',
         'TURN_RUNNING',

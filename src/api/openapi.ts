@@ -94,6 +94,12 @@ const OPERATIONS: Operations = {
       answers: { 200: json('Readiness', 'They can.'), 503: json('Readiness', 'Not now.') },
     },
   },
+  '/docs': {
+    get: {
+      summary: 'This description as a page, on which calls can be tried',
+      answers: { 200: { description: 'The page.', content: { 'text/html': { schema: string } } } },
+    },
+  },
   '/openapi.json': {
     get: {
       summary: 'This description',

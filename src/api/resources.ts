@@ -3,7 +3,7 @@
  *
  * Pure but for reading a turn's output that was moved to the blob store.
  */
-import { DEFAULT_PROFILE, type Profile } from '../contract/configuration.js';
+import type { Profile } from '../contract/configuration.js';
 import type {
   QueueItem,
   SessionResource,
@@ -12,11 +12,11 @@ import type {
   TurnStatusName,
 } from '../contract/http.js';
 import { claimInput, type Inbox, type InboxEntry, type WaitingItem } from '../core/inbox.js';
+import { DEFAULT_PROFILE_NAME, profileInForce } from '../core/profile-in-force.js';
 import { sessionStatus, type OpenTurn, type SessionState } from '../core/session-state.js';
 import { turnLimits } from '../core/turn-limits.js';
 import { endedTurnResource } from '../store/ended-turn.js';
 import type { SessionRecord, SessionStore } from '../store/session-store.js';
-import { DEFAULT_PROFILE_NAME } from './session-choice.js';
 
 /** A session, with what its profile decides where it asked for nothing itself. */
 export function sessionResource(
@@ -25,9 +25,7 @@ export function sessionResource(
   profiles: ReadonlyMap<string, Profile>,
 ): SessionResource {
   const { settings } = state;
-  const profileName = settings?.profile ?? DEFAULT_PROFILE_NAME;
-  // A profile that has left the configuration leaves its sessions readable.
-  const profile = profiles.get(profileName);
+  const profile = profileInForce(profiles, settings?.profile);
   return {
     id: record.id,
     title: state.title,
@@ -36,11 +34,11 @@ export function sessionResource(
     createdAt: record.createdAt,
     updatedAt: record.updatedAt,
     workspace: settings?.workspace ?? '',
-    profile: profileName,
-    provider: settings?.provider ?? profile?.provider ?? state.header?.provider ?? '',
-    model: settings?.model ?? profile?.model ?? state.header?.model ?? '',
-    permission: settings?.permission ?? profile?.permission ?? DEFAULT_PROFILE.permission,
-    limits: turnLimits(profile?.limits ?? DEFAULT_PROFILE.limits, settings?.limits),
+    profile: settings?.profile ?? DEFAULT_PROFILE_NAME,
+    provider: settings?.provider ?? profile.provider,
+    model: settings?.model ?? profile.model,
+    permission: settings?.permission ?? profile.permission,
+    limits: turnLimits(profile.limits, settings?.limits),
     queue: queueOf(state.inbox),
     approvals: state.approvals.length,
     usage: state.usage,

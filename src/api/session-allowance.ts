@@ -1,11 +1,11 @@
 /** Refuses prompts to sessions that have spent what they may: what is accepted must have a chance to be answered. */
 import type { SessionLimits } from '../contract/session.js';
 import { chooseModel, type PartialChoice } from '../core/model-choice.js';
+import { profileInForce } from '../core/profile-in-force.js';
 import type { SessionState } from '../core/session-state.js';
 import { limitReached } from '../core/spending.js';
 import type { AppDeps } from './app-deps.js';
 import { ProblemError } from './problem.js';
-import { DEFAULT_PROFILE_NAME } from './session-choice.js';
 
 const NO_LIMITS: SessionLimits = { tokens: null, costUsd: null };
 
@@ -20,8 +20,7 @@ export function checkSessionAllowance(
   asked: PartialChoice,
   { profiles, models }: Pick<AppDeps, 'profiles' | 'models'>,
 ): void {
-  const profile = profiles.get(state.settings?.profile ?? DEFAULT_PROFILE_NAME);
-  if (profile === undefined) return;
+  const profile = profileInForce(profiles, state.settings?.profile);
   const { provider, model } = chooseModel(profile, [state.settings ?? {}, asked], () => undefined);
   const price = models.list().find((entry) => entry.provider === provider && entry.model === model)?.price;
   const reached = limitReached(state, { turn: NO_LIMITS, session: profile.sessionLimits, price });

@@ -3,13 +3,11 @@ import type { Profile } from '../contract/configuration.js';
 import type { ModelResource } from '../contract/http.js';
 import type { TurnLimits } from '../contract/session.js';
 import { chooseModel, usualModelOf, type ModelChoice, type PartialChoice } from '../core/model-choice.js';
+import { DEFAULT_PROFILE_NAME, profileInForce } from '../core/profile-in-force.js';
 import type { SessionState } from '../core/session-state.js';
 import { turnLimits } from '../core/turn-limits.js';
 import type { AppDeps } from './app-deps.js';
 import { ProblemError } from './problem.js';
-
-/** The profile of sessions that name none. */
-export const DEFAULT_PROFILE_NAME = 'default';
 
 /** What a caller asks for, or a session has: absent parts come from the profile. */
 export interface SessionChoice {
@@ -43,7 +41,10 @@ export function profileNamed(name: string, deps: ChoiceDeps): Profile {
  * reached, since the model has no price.
  */
 export function checkModelChoice(asked: SessionChoice, holds: SessionChoice, deps: ChoiceDeps): ModelChoice {
-  const profile = profileNamed(asked.profile ?? holds.profile ?? DEFAULT_PROFILE_NAME, deps);
+  const profile =
+    asked.profile === undefined
+      ? profileInForce(deps.profiles, holds.profile)
+      : profileNamed(asked.profile, deps);
   const offered = (provider: string) => deps.models.list().filter((entry) => entry.provider === provider);
   const { provider, model } = chooseModel(profile, [holds, asked], (name) =>
     usualModelOf(
@@ -99,8 +100,7 @@ export function modelShown(
 ): ModelResource | undefined {
   const running = prompt.steers ? openTurn : null;
   const holds = running?.settings ?? settings;
-  const profile = profiles.get(holds?.profile ?? DEFAULT_PROFILE_NAME);
-  if (profile === undefined) return undefined;
+  const profile = profileInForce(profiles, holds?.profile);
   const layers = [holds ?? {}, running?.choice, prompt.choice];
   const { provider, model } = chooseModel(profile, layers, () => undefined);
   return models.list().find((entry) => entry.provider === provider && entry.model === model);

@@ -2,11 +2,12 @@
 import type { SessionBody } from '../contract/http.js';
 import type { SessionId, SessionUid } from '../contract/ids.js';
 import type { SessionSettings } from '../contract/session.js';
+import { DEFAULT_PROFILE_NAME } from '../core/profile-in-force.js';
 import { StoreError, type SessionRecord } from '../store/session-store.js';
 import type { AppDeps } from './app-deps.js';
 import { permissionToCreate } from './auth/key-limits.js';
 import type { RequestContext } from './request-context.js';
-import { checkModelChoice, DEFAULT_PROFILE_NAME, pinnedChoice, profileNamed } from './session-choice.js';
+import { checkModelChoice, pinnedChoice, profileNamed } from './session-choice.js';
 import { freshWorkspace, makeFreshWorkspace, resolveWorkspace } from './workspace.js';
 
 export interface SessionToCreate {

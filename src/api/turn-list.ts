@@ -7,6 +7,7 @@ import { endedTurnResource } from '../store/ended-turn.js';
 import type { SessionStore, TurnFilter, TurnPlace, TurnRecord } from '../store/session-store.js';
 import { parseQuery, queryParameters } from './request-input.js';
 import { readTurn } from './resources.js';
+import { unlessDeleted } from './unless-deleted.js';
 
 const METADATA = 'metadata.';
 
@@ -50,7 +51,7 @@ export async function turnResources(
 ): Promise<TurnResource[]> {
   const items: TurnResource[] = [];
   for (const record of records) {
-    const resource = await unlessDeleted(store, record, () =>
+    const resource = await unlessDeleted(() =>
       record.ended
         ? endedTurnResource(store, record)
         : readTurn(store, { uid: record.uid, id: record.sessionId }, record.turn),
@@ -58,19 +59,6 @@ export async function turnResources(
     if (resource !== undefined) items.push(resource);
   }
   return items;
-}
-
-async function unlessDeleted<T>(
-  store: Pick<SessionStore, 'findSessionByUid'>,
-  record: TurnRecord,
-  read: () => Promise<T>,
-): Promise<T | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    if ((await store.findSessionByUid(record.uid)) === undefined) return undefined;
-    throw error;
-  }
 }
 
 /** A place in the list across sessions as its cursor spells it. */

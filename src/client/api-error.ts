@@ -1,4 +1,5 @@
 /** The errors of the client. */
+import { z } from 'zod';
 import { problemSchema, type Problem } from '../contract/http.js';
 
 /** The server has answered with a problem; route by `code`. */
@@ -53,9 +54,12 @@ function retryAfterMs(headers: Headers): number {
   return seconds === undefined ? 0 : Number(seconds) * 1000;
 }
 
+/** A newer server may say more. */
+const knownFields = z.object(problemSchema.shape);
+
 function parseProblem(text: string): Problem | undefined {
   try {
-    return problemSchema.safeParse(JSON.parse(text)).data;
+    return knownFields.safeParse(JSON.parse(text)).data;
   } catch {
     // No JSON: somebody else than Turnkeeper has answered.
     return undefined;

@@ -21,7 +21,7 @@ export async function listen(
   address: { readonly host: string; readonly port: number },
 ): Promise<HttpServer> {
   const server = createServer(app);
-  // A stream may be silent between two pings, and a wait may take minutes.
+  // An upload or an import may take as long as its line needs; that it comes at all the headers' own timeout sees to.
   server.requestTimeout = 0;
   await bound(server, address);
   const { port } = server.address() as AddressInfo;

@@ -6,7 +6,7 @@ import type { SessionStore, TurnRecord } from './session-store.js';
 
 /** A turn that has ended, with its whole output. */
 export async function endedTurnResource(
-  store: Pick<SessionStore, 'readBlob'>,
+  store: Pick<SessionStore, 'readBlob' | 'readState'>,
   record: TurnRecord,
 ): Promise<TurnResource> {
   const { uid, output, structured } = record;
@@ -33,11 +33,15 @@ export async function endedTurnResource(
 }
 
 async function bytesOf(
-  store: Pick<SessionStore, 'readBlob'>,
+  store: Pick<SessionStore, 'readBlob' | 'readState'>,
   uid: SessionUid,
   sha256: Sha256,
 ): Promise<Uint8Array> {
   const stored = await store.readBlob(uid, sha256);
-  if (stored === undefined) throw new Error(`The blob ${sha256} of a turn's output is missing.`);
+  if (stored === undefined) {
+    // Of a session that was deleted meanwhile this throws `SESSION_NOT_FOUND`.
+    await store.readState(uid);
+    throw new Error(`The blob ${sha256} of a turn's output is missing.`);
+  }
   return stored.bytes;
 }

@@ -175,7 +175,7 @@ export function withMethods(store: SessionStore, methods: Partial<SessionStore>)
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  /** The parsed JSON; a test says what it expects it to be. */
+  /** The parsed JSON, or a page's text; a test says what it expects it to be. */
   readonly body: unknown;
 }
 
@@ -195,8 +195,13 @@ export async function call(
   return {
     status: response.status,
     headers: response.headers,
-    body: text === '' ? undefined : (JSON.parse(text) as unknown),
+    body: bodyOf(text),
   };
+}
+
+function bodyOf(text: string): unknown {
+  if (text === '') return undefined;
+  return text.startsWith('<') ? text : JSON.parse(text);
 }
 
 /** A call with headers that `fetch` keeps to itself, such as Host. */

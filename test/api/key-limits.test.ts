@@ -73,6 +73,18 @@ describe('the widest permission mode of a key', () => {
     }
   });
 
+  it('keeps the key from taking prompts out of the queue of a wider session', async () => {
+    await newSession(api, { id: 'wide', permission: 'full-access' });
+    const wide = await makeKey(api, { permission: 'full-access' });
+    await wide.call('POST', '/v1/sessions/wide/prompts', { text: 'first' });
+    const queued = await wide.call('POST', '/v1/sessions/wide/prompts', { text: 'second' });
+    const { itemId } = queued.body as { itemId: string };
+    const narrow = await makeKey(api, { permission: 'read-only' });
+    const refused = await narrow.call('DELETE', `/v1/sessions/wide/queue/${itemId}`);
+    expect(refused.body).toMatchObject(NOT_ALLOWED);
+    expect((await wide.call('DELETE', `/v1/sessions/wide/queue/${itemId}`)).status).toBe(204);
+  });
+
   it('also refuses a prompt that a wider key has sent before', async () => {
     const wide = await makeKey(api, { permission: 'full-access' });
     const narrow = await makeKey(api, { permission: 'read-only' });

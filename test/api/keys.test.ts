@@ -190,6 +190,9 @@ describe('a key', () => {
       expect(refused.headers.get('retry-after')).toBe(String(6 * 3600));
     }
     expect(await api.store.readState(await api.uidOf('s'))).toEqual(before);
+    // A job that was refused has left no session of its own: there are `s` and the one of the job that was taken.
+    const { body } = await key.call('GET', '/v1/sessions');
+    expect((body as { items: unknown[] }).items).toHaveLength(2);
     expect((await prompt('a')).status).toBe(200);
     now = Date.UTC(2030, 0, 2);
     expect((await prompt('b')).status).toBe(202);

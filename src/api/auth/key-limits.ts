@@ -9,11 +9,11 @@ import type { SessionUid } from '../../contract/ids.js';
 import type { ApiKey } from '../../contract/keys.js';
 import type { PermissionMode, SessionSettings } from '../../contract/session.js';
 import { isWithin } from '../../core/permission-width.js';
+import { profileInForce } from '../../core/profile-in-force.js';
 import type { LogTransaction } from '../../store/session-store.js';
 import type { AppDeps } from '../app-deps.js';
 import { ProblemError } from '../problem.js';
 import type { RequestContext } from '../request-context.js';
-import { DEFAULT_PROFILE_NAME } from '../session-choice.js';
 import { isReachableWorkspace } from '../workspace.js';
 
 /**
@@ -50,7 +50,7 @@ export function permissionToPatch(
     if (!isWithin(explicit, key.permission)) throw tooWide(key, explicit);
     return patch.permission;
   }
-  const { permission } = profileOf(patch.profile ?? holds?.profile, deps);
+  const { permission } = profileInForce(deps.profiles, patch.profile ?? holds?.profile);
   if (isWithin(permission, key.permission)) return undefined;
   if (patch.profile === undefined) throw tooWide(key, permission);
   return key.permission;
@@ -118,15 +118,8 @@ export function requireMode(
   deps: Pick<AppDeps, 'profiles'>,
 ): void {
   if (key === null) return;
-  const permission = holds?.permission ?? profileOf(holds?.profile, deps).permission;
+  const permission = holds?.permission ?? profileInForce(deps.profiles, holds?.profile).permission;
   if (!isWithin(permission, key.permission)) throw tooWide(key, permission);
-}
-
-/** As turns have it: a profile that the configuration has lost is replaced by `default`. */
-function profileOf(name: string | undefined, { profiles }: Pick<AppDeps, 'profiles'>): Profile {
-  const profile = profiles.get(name ?? DEFAULT_PROFILE_NAME) ?? profiles.get(DEFAULT_PROFILE_NAME);
-  if (profile === undefined) throw new Error('There is no default profile.');
-  return profile;
 }
 
 function tooWide({ name, permission }: ApiKey, asked: PermissionMode): ProblemError {

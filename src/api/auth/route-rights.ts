@@ -10,7 +10,11 @@ type Rule = readonly [methods: string, path: RegExp, right: KeyRight | null];
 
 const RULES: readonly Rule[] = [
   // The page itself holds nothing; what it shows it asks for with a key.
-  ['GET HEAD', /^\/(index\.html|favicon\.(ico|svg)|healthz|readyz|openapi\.json|assets\/.*)?$/, null],
+  [
+    'GET HEAD',
+    /^\/(index\.html|favicon\.(ico|svg)|healthz|readyz|openapi\.json|assets\/.*|docs(\/.*)?)?$/,
+    null,
+  ],
   ['GET HEAD', /^\/v1\//, 'read'],
   ['POST', /^\/v1\/(approvals|questions)(\/|$)/, 'approve'],
   ['DELETE', /^\/v1\/sessions\/[^/]+\/queue\//, 'submit'],

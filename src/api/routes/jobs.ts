@@ -19,6 +19,7 @@ import { parseBody, parseQuery, preferredWait, queryParameters, requestIdOf } fr
 import { checkSessionAllowance } from '../session-allowance.js';
 import { modelShown, promptChoice } from '../session-choice.js';
 import { createSession } from '../session-creation.js';
+import { deleteUnchangedSession } from '../session-deletion.js';
 import { waitForTurn } from '../turn-wait.js';
 import { requestIdReused } from './prompts.js';
 
@@ -47,8 +48,13 @@ export function jobRoutes(deps: AppDeps, nudge: EngineNudge): Router {
       );
     }
     checkJobExtras(body, deps);
-    const job: Job = { session: await jobSession(request, requestId, body), requestId, body };
-    const admission = await admitJob(job, contextOf(request));
+    const { record, created } = await jobSession(request, requestId, body);
+    const job: Job = { session: record, requestId, body };
+    const admission = await admitJob(job, contextOf(request)).catch(async (error: unknown) => {
+      // The session was made for this job alone, and nothing has come into it.
+      if (created) await deleteUnchangedSession(deps, record, record.updatedAt);
+      throw error;
+    });
     if (admission.kind === 'request-id-reused') throw requestIdReused(requestId);
     if (admission.kind === 'turn-running') throw turnRunning();
     const { turn, duplicate } = admission;
@@ -68,19 +74,20 @@ export function jobRoutes(deps: AppDeps, nudge: EngineNudge): Router {
     request: Request,
     requestId: RequestId,
     body: Job['body'],
-  ): Promise<SessionRecord> {
+  ): Promise<{ readonly record: SessionRecord; readonly created: boolean }> {
     const context = contextOf(request);
-    if (body.sessionId !== undefined) return existingSession(context.tenant, body);
+    if (body.sessionId !== undefined) {
+      return { record: await existingSession(context.tenant, body), created: false };
+    }
     const { profile, provider, model, workspace, permission, limits, metadata } = body;
     refuseBlobs(jobContent(body), 'prompt');
     try {
-      const { record } = await createSession(deps, {
+      return await createSession(deps, {
         context,
         id: jobSessionId(requestId),
         asked: { profile, provider, model, workspace, permission, limits, metadata },
         bodySha256: bodyDigest(body),
       });
-      return record;
     } catch (error) {
       // The session's id is made from the request id, so a conflict is a request id with another body.
       if (error instanceof StoreError && error.code === 'SESSION_CONFLICT') throw requestIdReused(requestId);

@@ -39,6 +39,7 @@ export function queueRoutes(deps: AppDeps, nudge: EngineNudge): Router {
   router.delete('/v1/sessions/:id/queue/:itemId', async (request, response) => {
     parseQuery(request, {});
     const session = await sessionOf(request, store);
+    await requireReach(session.uid, contextOf(request), deps);
     await store.transact(session.uid, async (transaction) => {
       await removeQueued(transaction, await waitingItem(transaction, request));
     });

@@ -1,8 +1,8 @@
 /** Which blobs an event cannot be read without. */
-import type { BlobBlock } from '../../contract/content.js';
-import type { InputBlock } from '../../contract/content.js';
+import { blobBlockSchema, type BlobBlock, type InputBlock } from '../../contract/content.js';
 import type { SessionEvent } from '../../contract/events.js';
 import type { Sha256 } from '../../contract/ids.js';
+import type { JsonValue } from '../../contract/json.js';
 
 type Content = readonly (InputBlock | { readonly type: 'reasoning' } | CallBlock)[];
 interface CallBlock {
@@ -23,7 +23,7 @@ export function blobsOfEvent(event: SessionEvent): readonly Sha256[] {
     case 'approval/asked':
       return ofString(event.data.arguments);
     case 'turn/end':
-      return ofString(event.data.output);
+      return [...ofString(event.data.output), ...ofValue(event.data.structured)];
     case 'request/header':
       return event.data.tools.map(({ sha256 }) => sha256);
     default:
@@ -45,6 +45,12 @@ function ofContent(content: Content): Sha256[] {
         return [];
     }
   });
+}
+
+/** Of a value that may have been moved to the blob store as a whole. */
+function ofValue(value: JsonValue | undefined): Sha256[] {
+  const block = blobBlockSchema.safeParse(value);
+  return block.success ? [block.data.sha256] : [];
 }
 
 function ofString(value: string | BlobBlock | undefined): Sha256[] {

@@ -175,7 +175,25 @@ const LOG_MIGRATIONS: Record<string, Migration> = {
       await sql`create index sessions_idle on sessions (updated_at) where open_turn is null`.execute(db);
     },
   },
-  '0007-recovery': {
+  '0007-list-indexes': {
+    async up(db) {
+      await db.schema.createIndex('sessions_of_tenant').on('sessions').columns(['tenant', 'uid']).execute();
+      await db.schema
+        .createIndex('sessions_by_status')
+        .on('sessions')
+        .columns(['tenant', 'status', 'uid'])
+        .execute();
+      await sql`create index approvals_open on approvals (tenant, kind, id) where closed_seq is null`.execute(
+        db,
+      );
+      await db.schema
+        .createIndex('turns_by_profile')
+        .on('turns')
+        .columns(['tenant', 'profile', 'opened_at', 'session_uid', 'turn'])
+        .execute();
+    },
+  },
+  '0008-recovery': {
     async up(db) {
       await db.schema.alterTable('turns').dropColumn('owner_started_at').execute();
       await db.schema
