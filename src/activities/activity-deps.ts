@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import type { Profile } from '../contract/configuration.js';
 import type { Clock, IdSource, SessionUid } from '../contract/ids.js';
-import type { TurnEngine } from '../contract/turn-engine.js';
+import type { TurnNudges } from '../contract/turn-engine.js';
 import type { ModelCatalog } from '../model/model-catalog.js';
 import type { assemblePrompt } from '../prompt/assemble-prompt.js';
 import type { SessionStore } from '../store/session-store.js';
@@ -31,7 +31,7 @@ export interface ActivityDeps {
   /** How webhooks are sent. */
   readonly fetchWebhook: GuardedFetch;
   /** Starts the turn that the end of another one opened, and what follows that one. */
-  readonly engine: TurnEngine;
+  readonly engine: TurnNudges;
   readonly ids: IdSource;
   readonly clock: Clock;
   readonly random: () => number;

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Profile } from '../contract/configuration.js';
 import type { ModelResource, Readiness } from '../contract/http.js';
 import type { Clock, IdSource } from '../contract/ids.js';
-import type { TurnEngine } from '../contract/turn-engine.js';
+import type { TurnNudges } from '../contract/turn-engine.js';
 import type { SessionStore } from '../store/session-store.js';
 
 /** The models that sessions and prompts may name. */
@@ -56,7 +56,9 @@ export const LOOPBACK_HOSTS: readonly string[] = ['127.0.0.1', 'localhost', '[::
 export interface AppDeps {
   readonly store: SessionStore;
   /** Told after a commit; what it misses, the sweeper makes good. */
-  readonly engine: TurnEngine;
+  readonly engine: TurnNudges;
+  /** What `/metrics` says. */
+  readonly metrics: { readonly contentType: string; read(): Promise<string> };
   readonly profiles: ReadonlyMap<string, Profile>;
   readonly models: ModelDirectory;
   readonly tools: ToolDirectory;

@@ -15,6 +15,7 @@ import { docsRoutes } from './routes/docs.js';
 import { eventRoutes } from './routes/events.js';
 import { jobRoutes } from './routes/jobs.js';
 import { messageRoutes } from './routes/messages.js';
+import { metricsRoutes } from './routes/metrics.js';
 import { promptRoutes } from './routes/prompts.js';
 import { questionRoutes } from './routes/questions.js';
 import { queueRoutes } from './routes/queue.js';
@@ -54,6 +55,7 @@ export function createApp(deps: AppDeps): Express {
 
   app.use(serviceRoutes(deps));
   app.use(docsRoutes(settings.version));
+  app.use(metricsRoutes(deps));
   app.use(sessionRoutes(deps, nudge));
   app.use(promptRoutes(deps, nudge));
   app.use(queueRoutes(deps, nudge));

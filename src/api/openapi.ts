@@ -94,6 +94,14 @@ const OPERATIONS: Operations = {
       answers: { 200: json('Readiness', 'They can.'), 503: json('Readiness', 'Not now.') },
     },
   },
+  '/metrics': {
+    get: {
+      summary: 'Numbers of this process, in the format of Prometheus',
+      answers: {
+        200: { description: 'No content, and no ids.', content: { 'text/plain': { schema: string } } },
+      },
+    },
+  },
   '/docs': {
     get: {
       summary: 'This description as a page, on which calls can be tried',

@@ -3,7 +3,8 @@ import type { AskRef } from './agent-turn.js';
 import type { FollowUpRef } from './follow-up.js';
 import type { SessionUid } from './ids.js';
 
-export interface TurnEngine {
+/** Being told twice, late or in vain changes nothing. */
+export interface TurnNudges {
   /** Starts the workflow of an open turn; one that runs already is left alone. */
   startTurn(uid: SessionUid, turn: number): Promise<void>;
   /** Tells the workflow that an approval was decided or a question answered; one that is over is left alone. */
@@ -12,6 +13,9 @@ export interface TurnEngine {
   cancelTurn(uid: SessionUid, turn: number): Promise<void>;
   /** Starts the workflow of a follow-up that is due; one that runs already is left alone. */
   startFollowUp(ref: FollowUpRef): Promise<void>;
+}
+
+export interface TurnEngine extends TurnNudges {
   /** How the workflow of a turn stands with the engine, for the sweeper and for who asks why a turn does not move. */
   describeTurn(uid: SessionUid, turn: number): Promise<WorkflowCondition>;
 }

@@ -5,6 +5,7 @@ import type { Configuration } from '../contract/configuration.js';
 import { startEmbeddedEngine } from './engine/embedded-engine.js';
 import { engineUnreachable } from './engine/engine-error.js';
 import { findTemporalCli } from './engine/find-temporal-cli.js';
+import { watchHealth } from './engine/health-watch.js';
 import type { Home } from './home/prepare-home.js';
 
 export interface Engine {
@@ -17,6 +18,9 @@ export interface Engine {
   onUp(listener: () => void): void;
   stop(): Promise<void>;
 }
+
+/** An embedded engine that did not answer so many calls in a row, some twenty seconds, will answer none. */
+const HUNG_AFTER_FAILURES = 7;
 
 export interface StartEngineOptions {
   readonly configuration: Configuration;
@@ -39,17 +43,20 @@ export async function connectEngine(address: string): Promise<NativeConnection> 
 export async function startEngine(options: StartEngineOptions): Promise<Engine> {
   const { configuration, home, env, logger, onProgress } = options;
   const { address, namespace, port } = configuration.engine;
+  const listeners: (() => void)[] = [];
+  const tellListeners = (): void => {
+    for (const listener of listeners) listener();
+  };
   if (address !== null) {
-    // Its health is seen by each call; there is nothing to start and nothing to stop.
+    const health = watchHealth({ address, namespace, logger, onUp: tellListeners });
     return {
       address,
       embedded: false,
-      isUp: () => true,
-      onUp: () => undefined,
-      stop: () => Promise.resolve(),
+      isUp: () => health.isUp(),
+      onUp: (listener) => listeners.push(listener),
+      stop: () => health.stop(),
     };
   }
-  const listeners: (() => void)[] = [];
   const cli = await findTemporalCli({
     env,
     onFetch: (target) => onProgress?.(`Fetching the Temporal CLI into ${target} (about 50 MB, once)`),
@@ -66,15 +73,29 @@ export async function startEngine(options: StartEngineOptions): Promise<Engine> 
     },
     onUp: () => {
       logger.info('the embedded engine is back');
-      for (const listener of listeners) listener();
+      tellListeners();
+    },
+  });
+  const health = watchHealth({
+    address: engine.address,
+    namespace,
+    logger,
+    onUp: tellListeners,
+    onAway: (failures) => {
+      if (failures < HUNG_AFTER_FAILURES) return;
+      logger.error({ pid: engine.pid }, 'the embedded engine stands still; its process is replaced');
+      engine.replaceProcess();
     },
   });
   return {
     address: engine.address,
     embedded: true,
     uiUrl: engine.uiUrl,
-    isUp: () => engine.state === 'up',
+    isUp: () => engine.state === 'up' && health.isUp(),
     onUp: (listener) => listeners.push(listener),
-    stop: () => engine.stop(),
+    stop: async () => {
+      await health.stop();
+      await engine.stop();
+    },
   };
 }

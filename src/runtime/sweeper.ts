@@ -1,8 +1,8 @@
 /**
  * The sweeper closes the gap between log and engine: what stands in the log and was not told, it tells.
  *
- * Owns nothing but the nudge: a turn that runs is left alone by the engine, and a cancel that is told twice changes
- * nothing. So any number of servers may sweep at once.
+ * Owns the nudge, which a turn that runs is left alone by, and a cancel that is told twice changes nothing; so any number
+ * of servers may sweep at once. And it sees what no nudge helps: a workflow that this build cannot replay.
  */
 import type { Logger } from 'pino';
 import type { Clock } from '../contract/ids.js';
@@ -16,6 +16,10 @@ const QUIET_MS = 5000;
 const FIRST_PAUSE_MS = 5000;
 /** A turn that stays quiet is nudged less and less often, down to this. */
 const MAX_PAUSE_MS = 300_000;
+/** Of one that was quiet for two nudges the engine is asked how its workflow stands. */
+const ASKED_AFTER_MS = 2 * FIRST_PAUSE_MS;
+/** A workflow task that failed so often in a row will fail again: this build cannot replay it. */
+const STUCK_AFTER_TASKS = 3;
 
 export interface SweeperDeps {
   readonly store: SessionStore;
@@ -31,10 +35,17 @@ interface Nudged {
   readonly told: boolean;
   readonly pauseMs: number;
   readonly nextAt: number;
+  /** Its workflow cannot go on by itself. */
+  readonly isStuck: boolean;
+}
+
+export interface TurnSweeper extends Sweeper {
+  /** How many open turns have a workflow that cannot go on by itself. */
+  stuckTurns(): number;
 }
 
 /** Starts sweeping at once, over every open turn, and then over the quiet ones. */
-export function startSweeper({ store, engine, clock, logger, isEngineUp }: SweeperDeps): Sweeper {
+export function startSweeper({ store, engine, clock, logger, isEngineUp }: SweeperDeps): TurnSweeper {
   let nudged = new Map<string, Nudged>();
 
   /** A workflow takes only so many signals, so what a quiet log has told already is not told again. */
@@ -62,6 +73,24 @@ export function startSweeper({ store, engine, clock, logger, isEngineUp }: Sweep
     }
   };
 
+  /** Whether the turn's workflow is stuck, which is told once. */
+  const look = async (
+    { uid, turn, sessionId, status }: OpenTurnRecord,
+    { pauseMs, isStuck }: Nudged,
+  ): Promise<boolean> => {
+    if (status === 'waiting-approval' || pauseMs < ASKED_AFTER_MS) return isStuck;
+    const condition = await engine.describeTurn(uid, turn);
+    const isStuckNow = condition.kind === 'running' && condition.failedTasks >= STUCK_AFTER_TASKS;
+    if (isStuckNow && !isStuck) {
+      logger.error(
+        { sessionId, uid, turn, failedTasks: condition.failedTasks },
+        'the workflow of a turn cannot be replayed by this build; the turn is kept: start the build that can, or ' +
+          'terminate the workflow, and a fresh run goes on from the log',
+      );
+    }
+    return isStuckNow;
+  };
+
   const sweepOnce = async (all: boolean): Promise<void> => {
     if (!isEngineUp()) return;
     const now = clock();
@@ -79,10 +108,20 @@ export function startSweeper({ store, engine, clock, logger, isEngineUp }: Sweep
       const pauseMs = told
         ? Math.min(MAX_PAUSE_MS, same === undefined ? FIRST_PAUSE_MS : same.pauseMs * 2)
         : FIRST_PAUSE_MS / 2;
-      next.set(key, { updatedAt: record.updatedAt, told, pauseMs, nextAt: now + pauseMs });
+      const isStuck =
+        same !== undefined && told
+          ? await look(record, same).catch((error: unknown) => {
+              logger.warn({ err: error, uid: record.uid }, 'the engine does not say how a turn stands');
+              return same.isStuck;
+            })
+          : false;
+      next.set(key, { updatedAt: record.updatedAt, told, pauseMs, nextAt: now + pauseMs, isStuck });
     }
     nudged = next;
   };
 
-  return startSweeps(sweepOnce, { what: 'open turns', logger });
+  return {
+    ...startSweeps(sweepOnce, { what: 'open turns', logger }),
+    stuckTurns: () => [...nudged.values()].filter(({ isStuck }) => isStuck).length,
+  };
 }

@@ -8,6 +8,7 @@ import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import { followUpWorkflowId } from '../contract/follow-up.js';
 import { turnWorkflowId, type SessionUid } from '../contract/ids.js';
+import { GRPC_STATUS, grpcStatusOf } from './grpc-status.js';
 
 export interface TurnHistories {
   /**
@@ -25,11 +26,6 @@ export interface TurnHistoriesOptions {
   readonly logger: Logger;
 }
 
-/** gRPC status codes. */
-const NOT_FOUND = 5;
-const PERMISSION_DENIED = 7;
-const UNIMPLEMENTED = 12;
-
 export function createTurnHistories({
   client,
   namespace,
@@ -44,7 +40,7 @@ export function createTurnHistories({
       });
     } catch (error) {
       // Lists lag behind: it is gone already.
-      if (codeOf(error) !== NOT_FOUND) throw error;
+      if (grpcStatusOf(error) !== GRPC_STATUS.notFound) throw error;
     }
   };
   return {
@@ -60,8 +56,8 @@ export function createTurnHistories({
         }
         return isForgotten;
       } catch (error) {
-        const code = codeOf(error);
-        if (code !== PERMISSION_DENIED && code !== UNIMPLEMENTED) throw error;
+        const code = grpcStatusOf(error);
+        if (code !== GRPC_STATUS.permissionDenied && code !== GRPC_STATUS.unimplemented) throw error;
         logger.warn(
           { err: error, uid },
           'the engine keeps the workflows of a deleted session for its own time',
@@ -77,10 +73,4 @@ function workflowsOf(deployment: string, uid: SessionUid): string {
   const turns = turnWorkflowId(deployment, uid, 0).replace(/0$/, '');
   const followUps = followUpWorkflowId(deployment, { uid, turn: 0, kind: 'title' }).replace(/0\/title$/, '');
   return `WorkflowId STARTS_WITH "${turns}" OR WorkflowId STARTS_WITH "${followUps}"`;
-}
-
-function codeOf(error: unknown): unknown {
-  if (typeof error !== 'object' || error === null) return undefined;
-  if ('code' in error) return error.code;
-  return 'cause' in error ? codeOf(error.cause) : undefined;
 }

@@ -14,6 +14,8 @@ export interface TurnWorkersOptions {
   /** The queue of turns and model calls; default `TURN_TASK_QUEUE`. */
   readonly taskQueue?: string;
   readonly activities: TurnActivities & FollowUpActivities;
+  /** The file of the workflows' code; default: this build's. */
+  readonly workflowBundle?: string;
 }
 
 export interface TurnWorkers {
@@ -48,7 +50,7 @@ export async function startTurnWorkers(options: TurnWorkersOptions): Promise<Tur
   const turns = await Worker.create({
     ...common,
     taskQueue: options.taskQueue ?? TURN_TASK_QUEUE,
-    workflowBundle: { codePath: workflowBundlePath() },
+    workflowBundle: { codePath: options.workflowBundle ?? workflowBundlePath() },
     activities: { ...activities },
     ...NO_ISOLATE_TIMEOUT,
     // The sticky queue of a dead worker is left after this time; the default is 10 s.

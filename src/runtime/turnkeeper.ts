@@ -19,7 +19,7 @@ import type { TurnPolicy } from '../contract/agent-turn.js';
 import type { Configuration } from '../contract/configuration.js';
 import type { Readiness } from '../contract/http.js';
 import type { SessionUid } from '../contract/ids.js';
-import type { TurnEngine } from '../contract/turn-engine.js';
+import type { TurnNudges } from '../contract/turn-engine.js';
 import { assemblePrompt } from '../prompt/assemble-prompt.js';
 import type { SessionStore } from '../store/session-store.js';
 import { openSqliteStore, sqliteFiles } from '../store/sqlite/open.js';
@@ -38,6 +38,7 @@ import { createJobChecks, createWebhookFetch } from './job-checks.js';
 import { endLeftoverCommands } from './leftover-commands.js';
 import { listen } from './http-server.js';
 import { checkExposure, hostsAnswered } from './server-exposure.js';
+import { createMetrics } from './metrics.js';
 import { startRetention } from './retention.js';
 import { startSweeper } from './sweeper.js';
 import { watchStandstills } from './standstills.js';
@@ -253,6 +254,12 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
   const app = createApp({
     store,
     engine: turns,
+    metrics: createMetrics({
+      version: VERSION,
+      store,
+      isEngineUp: () => engine.isUp(),
+      stuckTurns: () => sweeper.stuckTurns(),
+    }),
     profiles,
     models: {
       has: (provider, model) => models.resolve(provider, model) !== undefined,
@@ -302,7 +309,7 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
 
 function activitiesOf(
   { configuration, protectedPaths, home, store, models, profiles, tools, logger }: ServiceParts,
-  engine: TurnEngine,
+  engine: TurnNudges,
   own: Pick<ActivityDeps, 'heartbeatMs' | 'execution' | 'jobsOf'>,
 ) {
   return createActivities({

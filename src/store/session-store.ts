@@ -90,6 +90,7 @@ export interface OpenTurnRecord {
   readonly turn: number;
   readonly updatedAt: string;
   readonly cancelRequested: boolean;
+  readonly status: SessionStatus;
 }
 
 /** The row of an approval or a question; what is asked and how it was answered stands in the events. */

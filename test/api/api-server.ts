@@ -13,6 +13,7 @@ import type { AskRef } from '../../src/contract/agent-turn.js';
 import type { ModelResource, Problem, SessionResource } from '../../src/contract/http.js';
 import type { Clock, SessionId, SessionUid } from '../../src/contract/ids.js';
 import { createJobChecks } from '../../src/runtime/job-checks.js';
+import { createMetrics } from '../../src/runtime/metrics.js';
 import type { SessionStore } from '../../src/store/session-store.js';
 import { openSqliteStore } from '../../src/store/sqlite/open.js';
 
@@ -95,6 +96,12 @@ export async function startApi(
       cancelTurn: record('cancel'),
       startFollowUp: () => Promise.reject(new Error('The API starts no follow-up.')),
     },
+    metrics: createMetrics({
+      version: '1.2.3',
+      store,
+      isEngineUp: () => condition.isEngineUp,
+      stuckTurns: () => 0,
+    }),
     profiles:
       options.profiles ??
       new Map([
@@ -201,7 +208,7 @@ export async function call(
 
 function bodyOf(text: string): unknown {
   if (text === '') return undefined;
-  return text.startsWith('<') ? text : JSON.parse(text);
+  return /^[<#]/.test(text) ? text : JSON.parse(text);
 }
 
 /** A call with headers that `fetch` keeps to itself, such as Host. */

@@ -136,3 +136,15 @@ describe('the description of the API', () => {
     }
   });
 });
+
+describe('the numbers for a monitoring system', () => {
+  it('say how many turns are open, by status, and name no session', async () => {
+    await newSession(api, { id: 'named-session' });
+    await call(`${api.url}/v1/sessions/named-session/prompts`, 'POST', { text: 'go' });
+    const { headers, body } = await call(`${api.url}/metrics`, 'GET');
+    expect(headers.get('content-type')).toContain('text/plain');
+    expect(body).toContain('turnkeeper_open_turns{status="running"} 1');
+    expect(body).toContain('turnkeeper_engine_up 1');
+    expect(body).not.toContain('named-session');
+  });
+});

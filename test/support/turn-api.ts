@@ -22,6 +22,7 @@ export async function serveTurnApi(runtime: TurnRuntime): Promise<TurnApi> {
     store,
     engine,
     profiles,
+    metrics: { contentType: 'text/plain', read: () => Promise.resolve('') },
     tools: { checkArguments: () => undefined },
     jobs: createJobChecks({ webhooks: { allowPrivateAddresses: true } }),
     models: {

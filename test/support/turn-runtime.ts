@@ -50,6 +50,8 @@ export interface ToolChoice {
   /** Default: the built-in ones. */
   readonly tools?: readonly Tool[];
   readonly toolHooks?: ToolHooks;
+  /** A file of workflow code in the place of this build's. */
+  readonly workflowBundle?: string;
 }
 
 export interface TurnRuntimeOptions extends ToolChoice {
@@ -176,7 +178,7 @@ export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<Tur
     protectedPaths: ['/proc', '/sys', '/dev'],
     heartbeatMs: policy.heartbeatMs,
   };
-  const boot = async ({ tools = BUILT_IN_TOOLS, toolHooks = NO_HOOKS }: ToolChoice) => {
+  const boot = async ({ tools = BUILT_IN_TOOLS, toolHooks = NO_HOOKS, workflowBundle }: ToolChoice) => {
     const registry = createToolRegistry(tools);
     const store = await openStore();
     const models = createModelCatalog(entries, options.env ?? {}, { demoWordDelayMs: 0 });
@@ -203,6 +205,7 @@ export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<Tur
       hostId,
       taskQueue: deployment,
       activities: options.wrapActivities?.(activities) ?? activities,
+      ...(workflowBundle === undefined ? {} : { workflowBundle }),
     });
     return { store, models, workers, jobs };
   };

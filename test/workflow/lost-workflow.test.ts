@@ -48,3 +48,23 @@ describe('a turn whose workflow was ended by an operator', () => {
     expect(checkLog(await runtime.events(uid))).toEqual([]);
   });
 });
+
+describe('how a workflow stands', () => {
+  it('is told: unknown, at work, waiting for its next try, ended', async () => {
+    const { runtime } = await start([{ status: 429, headers: { 'retry-after': '60' } }, { text: 'Done.' }]);
+    const uid = await runtime.createSession();
+    const describeIt = () => runtime.engine.describeTurn(uid, 1);
+    expect(await describeIt()).toEqual({ kind: 'missing' });
+    await runtime.prompt(uid, 'go');
+    await expect.poll(describeIt).toMatchObject({
+      kind: 'running',
+      failedTasks: 0,
+      activities: [{ type: 'callModel', state: 'scheduled', attempt: 2, lastFailure: 'ModelAttemptFailed' }],
+    });
+    const condition = await describeIt();
+    const next = condition.kind === 'running' ? condition.activities[0]?.nextAttemptAt : undefined;
+    expect(Date.parse(next ?? '') - Date.now()).toBeGreaterThan(30_000);
+    await workflowOf(runtime, uid).terminate('test');
+    await expect.poll(describeIt).toEqual({ kind: 'closed', status: 'terminated' });
+  });
+});

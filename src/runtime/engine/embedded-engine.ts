@@ -51,6 +51,8 @@ export interface EmbeddedEngine {
   readonly state: 'up' | 'down';
   /** Of the running process, or of the last one while the engine is down. */
   readonly pid: number;
+  /** Ends a process that does not answer any more; another one is started. */
+  replaceProcess(): void;
   /** Ends the engine for good; resolves when its process has ended. */
   stop(): Promise<void>;
 }
@@ -168,6 +170,10 @@ class Supervisor implements EmbeddedEngine {
 
   get pid(): number {
     return this.#engine.identity.pid;
+  }
+
+  replaceProcess(): void {
+    if (this.#state === 'up') this.#engine.kill();
   }
 
   stop(): Promise<void> {

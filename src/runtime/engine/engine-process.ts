@@ -20,6 +20,8 @@ export interface EngineProcess {
   readonly exited: Promise<string>;
   /** Asks it to end, and after a grace makes it. Resolves when it has ended. */
   end(): Promise<void>;
+  /** Ends it at once, also where it stands still. */
+  kill(): void;
 }
 
 export interface EngineCommand {
@@ -62,13 +64,27 @@ export function spawnEngine({ program, args, home, env }: EngineCommand, log: En
   }
   // Nothing else can have the pid before Node.js has reaped the child, and it has not yet.
   const identity = identifyProcess(child.pid) ?? { pid: child.pid, startTime: 'ended' };
-  return { identity, exited, end: () => endProcess(identity, exited) };
+  return {
+    identity,
+    exited,
+    end: () => endProcess(identity, exited),
+    kill: () => {
+      signalProcess(identity, 'SIGKILL');
+    },
+  };
 }
 
 /** Watches an engine that another process started. */
 export function adoptEngine(identity: ProcessIdentity): EngineProcess {
   const exited = watchUntilGone(identity);
-  return { identity, exited, end: () => endProcess(identity, exited) };
+  return {
+    identity,
+    exited,
+    end: () => endProcess(identity, exited),
+    kill: () => {
+      signalProcess(identity, 'SIGKILL');
+    },
+  };
 }
 
 async function watchUntilGone(identity: ProcessIdentity): Promise<string> {
@@ -86,13 +102,7 @@ async function isGoneAfter(
   identity: ProcessIdentity,
   exited: Promise<string>,
 ): Promise<boolean> {
-  if (isRunning(identity)) {
-    try {
-      process.kill(identity.pid, signal);
-    } catch {
-      // It ended between the look and the signal.
-    }
-  }
+  signalProcess(identity, signal);
   const waiting = new AbortController();
   try {
     // The timer also keeps this process alive while it waits.
@@ -102,5 +112,14 @@ async function isGoneAfter(
     ]);
   } finally {
     waiting.abort();
+  }
+}
+
+function signalProcess(identity: ProcessIdentity, signal: NodeJS.Signals): void {
+  if (!isRunning(identity)) return;
+  try {
+    process.kill(identity.pid, signal);
+  } catch {
+    // It ended between the look and the signal.
   }
 }

@@ -77,7 +77,7 @@ function asks(db: Log) {
 export async function openTurns(db: Log, quietSince: string): Promise<readonly OpenTurnRecord[]> {
   const rows = await db
     .selectFrom('sessions')
-    .select(['uid', 'id', 'open_turn', 'updated_at', 'cancel_requested'])
+    .select(['uid', 'id', 'open_turn', 'updated_at', 'cancel_requested', 'status'])
     .where('open_turn', 'is not', null)
     .where('updated_at', '<=', quietSince)
     .orderBy('updated_at')
@@ -88,6 +88,7 @@ export async function openTurns(db: Log, quietSince: string): Promise<readonly O
     turn: row.open_turn ?? 0,
     updatedAt: row.updated_at,
     cancelRequested: row.cancel_requested === 1,
+    status: row.status,
   }));
 }
 
