@@ -46,9 +46,11 @@ export async function withAttemptScope<T>(
   };
   const onEngineCancel = (): void => {
     const details = context.cancellationDetails;
-    // A shutdown, a pause, a reset: another attempt goes on. Where the engine has given this one up already, what it
-    // answers is ignored, and the store fences it.
-    stop(details === undefined || details.cancelRequested ? 'cancelled' : 'shutdown');
+    if (details === undefined || details.cancelRequested) stop('cancelled');
+    // It was silent for too long, or its workflow is gone.
+    else if (details.notFound || details.timedOut) stop('given-up');
+    // A shutdown, a pause, a reset: another attempt goes on.
+    else stop('shutdown');
   };
   const engineSignal = context.cancellationSignal;
   if (engineSignal.aborted) onEngineCancel();
@@ -105,8 +107,9 @@ export function unexpectedFailure(error: unknown): unknown {
     case 'STORE_UNAVAILABLE':
       return activityFailures.storeUnavailable();
     case 'SESSION_NOT_FOUND':
-    case 'ATTEMPT_FENCED':
       return activityFailures.superseded();
+    case 'ATTEMPT_FENCED':
+      return activityFailures.givenUp();
     default:
       return activityFailures.unexpected(error.code);
   }
@@ -118,6 +121,8 @@ export function unexpectedFailure(error: unknown): unknown {
  */
 export const activityFailures = {
   superseded: () => final('The attempt was given up.', ACTIVITY_FAILURE.attemptSuperseded),
+  /** Whoever gave it up takes no answer; should one be taken, the next try asks the log where the turn stands. */
+  givenUp: () => retried('The attempt was given up.', ACTIVITY_FAILURE.attemptSuperseded, 100),
   /** A later try was here before: the next try comes after it. */
   stale: () =>
     retried('A later try of this activity has been here.', ACTIVITY_FAILURE.attemptSuperseded, 100),

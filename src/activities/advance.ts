@@ -67,6 +67,10 @@ export function createAdvance(deps: ActivityDeps) {
       deps.logger.error({ err: error, uid: input.uid, turn: input.turn }, 'a turn is closed by a repair');
       return move((transaction) => closeTurn(deps, transaction, input));
     });
+    if (outcome.kind === 'superseded') {
+      const { uid, turn, run } = input;
+      deps.logger.warn({ uid, turn, run }, 'a run whose turn another one has wrote nothing more');
+    }
     if (settledStep !== undefined && (outcome.kind === 'ended' || outcome.kind === 'step')) {
       const upTo = outcome.kind === 'step' ? outcome.step - 1 : settledStep;
       if (upTo > 0) background(deps, deps.store.dropFrames(input.uid, input.turn, upTo));

@@ -152,7 +152,6 @@ class ModelAttempt {
       return await this.#settle();
     } catch (error) {
       if (scope.stopped !== undefined) return await this.#stopped(frames);
-      if (isFenced(error)) throw activityFailures.superseded();
       if (error instanceof ModelFailure) return await this.#failed(error);
       throw error;
     }
@@ -279,10 +278,7 @@ class ModelAttempt {
     const { deps, scope, attempt } = this;
     // A frame that was refused changes nothing about what is stored now.
     await frames.flush().catch(() => undefined);
-    if (scope.stopped === 'given-up') {
-      deps.logger.warn({ ...attempt.ref }, 'an attempt at the model was given up and wrote nothing more');
-      throw activityFailures.superseded();
-    }
+    if (scope.stopped === 'given-up') throw activityFailures.givenUp();
     const answer = {
       content: this.#assembler.interruptedContent(),
       shownCharacters: this.#assembler.visibleCharacters,
@@ -309,7 +305,7 @@ class ModelAttempt {
         return true;
       })
       .catch((error: unknown) => {
-        if (isFenced(error)) return false;
+        if (cancelled && isFenced(error)) return false;
         throw error;
       });
     if (!cancelled) throw activityFailures.shutdown();

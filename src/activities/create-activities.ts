@@ -1,5 +1,6 @@
 /** The activities of a worker, each a function over what it needs. */
-import type { TurnActivities } from '../contract/agent-turn.js';
+import { ApplicationFailure } from '@temporalio/activity';
+import { ACTIVITY_FAILURE, type TurnActivities } from '../contract/agent-turn.js';
 import type { FollowUpActivities, FollowUpRef } from '../contract/follow-up.js';
 import { StoreError } from '../store/session-store.js';
 import type { ActivityDeps } from './activity-deps.js';
@@ -43,7 +44,10 @@ async function unlessDeleted<T>(work: () => Promise<T>, deleted: T): Promise<T> 
   }
 }
 
-/** The activity, which throws only what the engine can route; what it hides from the engine stands in the server's log. */
+/**
+ * The activity, which throws only what the engine can route; what it hides from the engine stands in the server's log.
+ * There too stands that an attempt was given up, whichever it was and however it came to know.
+ */
 function guarded<I extends { readonly turn: number }, O>(
   { logger }: Pick<ActivityDeps, 'logger'>,
   activity: (input: I) => Promise<O>,
@@ -53,8 +57,13 @@ function guarded<I extends { readonly turn: number }, O>(
       return await activity(input);
     } catch (error) {
       const failure = unexpectedFailure(error);
-      if (failure !== error) logger.error({ err: error, input }, 'an activity failed unexpectedly');
+      if (isGivenUp(failure)) logger.warn({ input }, 'an attempt was given up and wrote nothing more');
+      else if (failure !== error) logger.error({ err: error, input }, 'an activity failed unexpectedly');
       throw failure;
     }
   };
+}
+
+function isGivenUp(failure: unknown): boolean {
+  return failure instanceof ApplicationFailure && failure.type === ACTIVITY_FAILURE.attemptSuperseded;
 }

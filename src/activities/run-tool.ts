@@ -231,11 +231,8 @@ async function runAttempt(deps: ActivityDeps, running: Running, limitMs?: number
     await deps.store.transact(ref.uid, (transaction) => stage(transaction, beginning.ref, result), RELAXED);
     return 'staged';
   } catch (error) {
-    if (isFenced(error) || scope.stopped === 'given-up') {
-      deps.logger.warn({ ...beginning.ref }, 'an attempt at a tool was given up and wrote nothing more');
-      throw activityFailures.superseded();
-    }
-    if (scope.stopped === undefined) throw error;
+    if (scope.stopped === 'given-up') throw activityFailures.givenUp();
+    if (scope.stopped === undefined || isFenced(error)) throw error;
     return await stoppedOutcome(deps, running, limit.reached());
   } finally {
     limit.clear();

@@ -91,7 +91,11 @@ function problemOfStoreError(error: StoreError): ProblemError {
       );
     case 'LOG_CORRUPT':
     case 'LOG_UNSUPPORTED':
-      return new ProblemError('INTERNAL', 'The log of this session cannot be read; the server log says why.');
+      return new ProblemError(
+        'INTERNAL',
+        'The log of this session cannot be read; the server log says why, and the operator may mend it with ' +
+          '"turnkeeper doctor --repair".',
+      );
     default:
       return internal();
   }

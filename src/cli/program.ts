@@ -10,9 +10,7 @@ import type { ListAsksOptions } from './ask-list.js';
 import { explain, UsageError } from './cli-error.js';
 import type { CliIo } from './cli-io.js';
 import { decideApprovals, listApprovals, showApproval, type DecideOptions } from './commands/approvals.js';
-import { showConfiguration } from './commands/config.js';
 import { deleteSessions, pruneSessions, type PruneOptions } from './commands/delete-sessions.js';
-import { examine } from './commands/doctor.js';
 import { exportSession, type ExportOptions } from './commands/export.js';
 import { followSession, type FollowCommandOptions } from './commands/follow.js';
 import { importSession, type ImportCommandOptions } from './commands/import.js';
@@ -30,6 +28,8 @@ import {
 import { listTurns, type TurnsOptions } from './commands/turns.js';
 import { connect, connectOrStart, type ServerFlags } from './connect.js';
 import { EXIT } from './exit-codes.js';
+import { addMaintenance } from './maintenance-commands.js';
+import { withHome, withServer } from './place-options.js';
 import { serve } from './serve.js';
 
 /** Runs the command that the arguments name and returns its exit code. Never throws: errors are explained on stderr. */
@@ -165,19 +165,7 @@ function createProgram(io: CliIo, finish: (code: number) => void): Command {
       finish(await importSession(file, options, io, connect(options, io).client));
     });
 
-  withHome(program.command('config'))
-    .description('print the configuration with the source of each value')
-    .option('--json', 'print it as NDJSON')
-    .action(async (options: ConfigurationFlags & { readonly json?: boolean }) => {
-      finish(await showConfiguration(options, io));
-    });
-
-  withHome(program.command('doctor'))
-    .description('check that all that is needed is there and works')
-    .option('--json', 'print the findings as NDJSON')
-    .action(async (options: ConfigurationFlags & { readonly json?: boolean }) => {
-      finish(await examine(options, io));
-    });
+  addMaintenance(program, io, finish);
 
   return program;
 }
@@ -361,16 +349,6 @@ function withListing(command: Command): Command {
 /** An option that may be given more than once. */
 function collected(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
-}
-
-function withHome(command: Command): Command {
-  return command
-    .option('--config <file>', 'configuration file')
-    .option('--home <folder>', 'where databases and workspaces are kept');
-}
-
-function withServer(command: Command): Command {
-  return withHome(command).option('--server <url>', 'server to use (TURNKEEPER_SERVER)');
 }
 
 function positiveInteger(text: string): number {

@@ -137,6 +137,8 @@ export const ACTIVITY_FAILURE = {
   followUpFailed: 'FollowUpFailed',
   /** The worker shuts down; the next one goes on. */
   workerShutdown: 'WorkerShutdown',
+  /** The worker was dead when its host was started again; the next one goes on. */
+  workerDied: 'WorkerDied',
 } as const;
 
 /** What `getTurnStatus` answers: where the workflow is. The log says what happened. */

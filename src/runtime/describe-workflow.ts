@@ -44,8 +44,8 @@ const CANCEL_REQUESTED = 3;
 
 function activityOf(raw: RawActivity): PendingActivity {
   const failure = raw.lastFailure?.applicationFailureInfo?.type;
-  const state =
-    raw.state === STARTED ? 'started' : raw.state === CANCEL_REQUESTED ? 'cancel-requested' : 'scheduled';
+  const code = Number(raw.state);
+  const state = code === STARTED ? 'started' : code === CANCEL_REQUESTED ? 'cancel-requested' : 'scheduled';
   const next = state === 'scheduled' ? timeOf(raw.nextAttemptScheduleTime ?? raw.scheduledTime) : undefined;
   return {
     activityId: raw.activityId ?? '',

@@ -33,8 +33,10 @@ import { protectedPathsOf, startExecution } from './execution-parts.js';
 import { startEventObservers } from './extensions/event-observers.js';
 import { acquireHomeLock } from './home/home-lock.js';
 import { prepareHome, type Home } from './home/prepare-home.js';
+import { currentProcess } from './home/process-identity.js';
 import { startFollowUpSweeper } from './follow-up-sweeper.js';
 import { createJobChecks, createWebhookFetch } from './job-checks.js';
+import { answerForDeadWorkers } from './dead-workers.js';
 import { endLeftoverCommands } from './leftover-commands.js';
 import { listen } from './http-server.js';
 import { checkExposure, hostsAnswered } from './server-exposure.js';
@@ -46,6 +48,7 @@ import { createTemporalTurnEngine } from './temporal-turn-engine.js';
 import { installTemporalRuntime } from './temporal-runtime.js';
 import { createTurnHistories } from './turn-histories.js';
 import { startTurnWorkers } from './turn-workers.js';
+import { workerIdentity } from './worker-identity.js';
 import { Teardown } from './teardown.js';
 import { VERSION } from './version.js';
 
@@ -176,10 +179,21 @@ async function startServices(parts: ServiceParts): Promise<Turnkeeper> {
   teardown.add('standstill watch', () => {
     standstills.stop();
   });
+  const identity = workerIdentity(home.hostId, currentProcess());
   const workers = await startTurnWorkers({
     connection,
     namespace,
     hostId: home.hostId,
+    identity,
+    before: answerForDeadWorkers({
+      ...parts,
+      client,
+      namespace,
+      deployment,
+      hostId: home.hostId,
+      identity,
+      clock: Date.now,
+    }),
     activities: activitiesOf(parts, turns, {
       heartbeatMs,
       execution,

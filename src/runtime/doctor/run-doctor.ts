@@ -6,20 +6,36 @@ import { assembleConfigured } from '../configured-parts.js';
 import { type Check, type Finding, ok, problem } from './check.js';
 import { homeCheck } from './home-check.js';
 import { bashCheck, nodeCheck, ripgrepCheck, temporalCliCheck } from './program-checks.js';
+import { engineCheck, workerCheck } from './engine-check.js';
+import { providerCheck } from './provider-check.js';
+import { repairLog } from './repair-log.js';
 import { sandboxCheck } from './sandbox-check.js';
 import { serverCheck } from './server-check.js';
+import { sessionsCheck } from './sessions-check.js';
+import { turnsCheck } from './turns-check.js';
 import { storeCheck } from './store-check.js';
 
 const CHECKS: readonly Check[] = [
   nodeCheck,
   homeCheck,
   storeCheck,
+  sessionsCheck,
   serverCheck,
   temporalCliCheck,
+  engineCheck,
+  workerCheck,
+  providerCheck,
   bashCheck,
   ripgrepCheck,
   sandboxCheck,
 ];
+
+export interface DoctorWork {
+  /** Mends the session log before it looks. */
+  readonly repairs: boolean;
+  /** The session whose open turn alone is explained; undefined for all. */
+  readonly session?: string | undefined;
+}
 
 export interface NamedFinding extends Finding {
   readonly check: string;
@@ -29,6 +45,7 @@ export interface NamedFinding extends Finding {
 export async function* runDoctor(
   flags: ConfigurationFlags,
   env: NodeJS.ProcessEnv,
+  { repairs, session }: DoctorWork = { repairs: false },
 ): AsyncGenerator<NamedFinding> {
   let loaded: LoadedConfiguration;
   try {
@@ -38,7 +55,10 @@ export async function* runDoctor(
     return;
   }
   yield { check: 'configuration', ...(await tryConfiguration(loaded, env)) };
-  for (const check of CHECKS) {
+  if (repairs) {
+    for await (const finding of repairLog(loaded.configuration)) yield { check: 'repair', ...finding };
+  }
+  for (const check of [...CHECKS, turnsCheck(session)]) {
     const finding = await check
       .run({ configuration: loaded.configuration, env })
       .catch((error: unknown) => problem(messageOf(error)));

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { z } from 'zod';
+import { complaintsOf } from '../../store/sqlite/salvage.js';
 import { storeLocation } from '../configuration/store-location.js';
 import { type Check, ok, problem } from './check.js';
 
@@ -15,6 +16,12 @@ export const storeCheck: Check = {
     if (!existsSync(file)) return ok(`There is no session log yet; ${file} is made at the first start.`);
     try {
       const { sessions, migration } = lookInto(file);
+      const complaints = complaintsOf(file);
+      if (complaints.length > 0) {
+        return problem(
+          `The session log ${file} is damaged: ${complaints.slice(0, 3).join('; ')}. Stop the server and run "turnkeeper doctor --repair"; make a copy of the file before.`,
+        );
+      }
       return ok(
         `The session log ${file} opens, with ${String(sessions)} sessions and the schema ${migration}.`,
       );
@@ -22,7 +29,7 @@ export const storeCheck: Check = {
       const why = error instanceof Error ? error.message : String(error);
       const isDamaged = error instanceof Database.SqliteError && /CORRUPT|NOTADB/.test(error.code);
       const advice = isDamaged
-        ? 'Restore it from a backup.'
+        ? 'Stop the server and run "turnkeeper doctor --repair", or restore a backup.'
         : 'Look at its permissions, at its disk, and whether store.url names the right file.';
       return problem(`The session log ${file} cannot be read: ${why}. ${advice}`);
     }

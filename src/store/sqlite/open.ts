@@ -82,7 +82,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sess
     );
   } catch (error) {
     for (const connection of opened) connection.close();
-    throw translate(error);
+    throw refusal(options.path, translate(error));
   }
 }
 
@@ -133,6 +133,17 @@ export function framesPath(path: string): string {
 /** Every file that a store at this path has while it is open. */
 export function sqliteFiles(path: string): string[] {
   return [path, framesPath(path)].flatMap((file) => [file, `${file}-wal`, `${file}-shm`]);
+}
+
+/** Why the file cannot be opened, and what to do. What no database says of itself is damage. */
+function refusal(path: string, error: unknown): unknown {
+  if (error instanceof StoreError && error.code !== 'LOG_CORRUPT') return error;
+  const why = error instanceof Error ? error.message : String(error);
+  return new StoreError(
+    'LOG_CORRUPT',
+    `The session log ${path} is damaged: ${why} Make a copy of it, and run "turnkeeper doctor --repair".`,
+    { cause: error },
+  );
 }
 
 function connect(path: string): Database.Database {

@@ -140,8 +140,15 @@ export function createBackgroundJobs(deps: BackgroundJobsDeps): BackgroundJobs {
     const job = runJob(files, request, { execution: deps.execution, keptBytes: limits.keptBytes });
     const launched = { ...job, started: startOf(job) };
     runningHere.set(files.folder, launched);
-    void job.ended.then(({ ending, recordError }) => {
+    void job.ended.then(({ ending, recordError, refused }) => {
       runningHere.delete(files.folder);
+      if (refused !== undefined) {
+        const { jobId } = files;
+        deps.logger.warn(
+          { job: jobId, uid, ending, refused },
+          'a job was given up, and its end is not recorded',
+        );
+      }
       if (recordError === undefined) return;
       unrecorded.set(files.folder, ending);
       deps.logger.warn({ err: recordError, job: files.jobId, uid }, 'the end of a job could not be recorded');

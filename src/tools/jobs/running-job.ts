@@ -19,6 +19,8 @@ export interface JobEnd {
   readonly error?: unknown;
   /** Why the ending is not recorded. */
   readonly recordError?: unknown;
+  /** How it ended here, where another process had given it up before and that ending stands. */
+  readonly refused?: JobEnding;
 }
 
 /** Runs the command of a job whose folder was just made. */
@@ -56,7 +58,8 @@ export function runJob(
     const end = await run();
     try {
       // After all output: whoever sees the ending finds all of it.
-      return { ...end, ending: recordEnding(files, end.ending) };
+      const ending = recordEnding(files, end.ending);
+      return { ...end, ending, ...(ending.kind === end.ending.kind ? {} : { refused: end.ending }) };
     } catch (recordError) {
       return { ...end, recordError };
     }

@@ -112,6 +112,11 @@ export class TestSession {
     return new TestSession(uid, current);
   }
 
+  /** One that is there already. */
+  static of(current: () => SessionStore, uid: SessionUid): TestSession {
+    return new TestSession(uid, current);
+  }
+
   get store(): SessionStore {
     return this.current();
   }

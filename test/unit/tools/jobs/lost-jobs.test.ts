@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isAlive } from '../../../support/processes.js';
+import { until } from '../tool-fixture.js';
 import { createJobsFixture, type JobsFixture, waitFor } from './jobs-fixture.js';
 
 const OWNER = fileURLToPath(new URL('./own-jobs.ts', import.meta.url));
@@ -90,16 +91,20 @@ describe('a stop', () => {
 });
 
 describe('a job that a successor has given up', () => {
-  it('stays lost, whatever its process says when it wakes', async () => {
-    const jobId = await fixture.jobs.start(fixture.request(`trap 'exit 0' TERM; ${waitFor('never')}`));
+  it('stays lost, whatever its process sees when it wakes, and that process says so in its log', async () => {
+    const warned: object[] = [];
+    const woken = fixture.open({ logger: { warn: (fields: object) => void warned.push(fields) } });
+    const jobs = woken.ofSession(fixture.uid);
+    const jobId = await jobs.start(fixture.request(`trap 'exit 0' TERM; ${waitFor('never')}`));
     const successor = fixture.open({
       owner: { pid: 1, startTime: 'another process' },
       isRunning: () => false,
     });
     const seen = await fixture.read(successor.ofSession(fixture.uid), jobId);
     expect(seen.status).toEqual({ kind: 'lost' });
-    // Its own process records what it saw, after that.
-    await fixture.background.stop();
-    expect((await fixture.read(fixture.jobs, jobId)).status).toEqual({ kind: 'lost' });
+    // Its own process sees an end of its own, after that.
+    await until(() => warned.length > 0);
+    expect(warned).toMatchObject([{ job: jobId, ending: { kind: 'lost' }, refused: {} }]);
+    expect((await fixture.read(jobs, jobId)).status).toEqual({ kind: 'lost' });
   });
 });
