@@ -25,9 +25,9 @@ afterEach(async () => {
   await sqlite.close();
 });
 
-/** Changes the row of seq 2 beside the store, and opens the store anew. */
+/** Changes the row of seq 2 beside the store, which then looks like one of a version without checksums, and opens the store anew. */
 async function damage(column: string, value: string): Promise<void> {
-  sqlite.sql(`update events set ${column} = ? where seq = 2`, [value]);
+  sqlite.sql(`update events set ${column} = ?, checksum = null where seq = 2`, [value]);
   store = await sqlite.reopen();
 }
 
@@ -54,7 +54,7 @@ describe('a log with an event of an unknown type', () => {
   });
 
   it('is read where the event says that it may be ignored, and goes on', async () => {
-    sqlite.sql('update events set data = ? where seq = 2', ['{"ignorable":true,"more":1}']);
+    sqlite.sql('update events set data = ?, checksum = null where seq = 2', ['{"ignorable":true,"more":1}']);
     await damage('type', 'session/from-the-future');
     expect((await session.events())[2]).toMatchObject({ type: 'session/from-the-future', data: { more: 1 } });
     expect(await session.state()).toMatchObject({ headSeq: 3, title: 'three' });
@@ -62,7 +62,7 @@ describe('a log with an event of an unknown type', () => {
   });
 
   it('is not read where it says anything else about that', async () => {
-    sqlite.sql('update events set data = ? where seq = 2', ['{"ignorable":"true"}']);
+    sqlite.sql('update events set data = ?, checksum = null where seq = 2', ['{"ignorable":"true"}']);
     await damage('type', 'session/from-the-future');
     await expectRefused('LOG_UNSUPPORTED');
   });
@@ -102,11 +102,17 @@ describe('a log that is damaged is refused as LOG_CORRUPT', () => {
     }
   });
 
+  it('where one letter is another, and all else is as it should be', async () => {
+    sqlite.sql(`update events set data = replace(data, 'two', 'twa') where seq = 2`);
+    store = await sqlite.reopen();
+    await expectRefused('LOG_CORRUPT');
+  });
+
   it('and the other sessions are not', async () => {
     const other = await TestSession.create(() => store);
     await other.append(title('fine'));
     await damage('data', '{');
-    sqlite.sql('update events set data = ? where seq = 1 and session_uid = ?', [
+    sqlite.sql('update events set data = ?, checksum = null where seq = 1 and session_uid = ?', [
       '{"title":"fine","source":"user"}',
       other.uid,
     ]);

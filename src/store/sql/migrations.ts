@@ -195,6 +195,7 @@ const LOG_MIGRATIONS: Record<string, Migration> = {
   },
   '0008-recovery': {
     async up(db) {
+      await db.schema.alterTable('events').addColumn('checksum', 'integer').execute();
       await db.schema.alterTable('turns').dropColumn('owner_started_at').execute();
       await db.schema
         .alterTable('turns')

@@ -1,4 +1,5 @@
 /** Between rows and values: events, sessions and turns. Owns that corrupt rows are told from unsupported ones. */
+import { crc32 } from 'node:zlib';
 import type { Insertable, Selectable } from 'kysely';
 import { isEventType, type NewEvent, type SessionEvent } from '../../contract/events.js';
 import type { RequestId, SessionId } from '../../contract/ids.js';
@@ -17,6 +18,9 @@ import {
 /** The event of a row. @throws `StoreError` `LOG_CORRUPT` or `LOG_UNSUPPORTED`, naming the seq. */
 export function eventOfRow(sessionId: SessionId, row: Selectable<EventsTable>): SessionEvent {
   const where = `Event ${String(row.seq)} of session ${sessionId}`;
+  if (row.checksum !== null && row.checksum !== checksumOf(row)) {
+    throw new StoreError('LOG_CORRUPT', `${where} is not as it was stored: the log is damaged there.`);
+  }
   const data = parseObject(row.data, where);
   if (!isEventType(row.type) && !isIgnorable(data)) {
     throw new StoreError(
@@ -61,7 +65,7 @@ export function rowOfEvent(
     ...(event.surface === undefined ? {} : { surface: event.surface }),
     ...(event.sources === undefined ? {} : { sources: event.sources }),
   };
-  return {
+  const row = {
     session_uid: place.uid,
     seq: place.seq,
     type: event.type,
@@ -72,6 +76,13 @@ export function rowOfEvent(
     envelope: Object.keys(envelope).length === 0 ? null : JSON.stringify(envelope),
     data: JSON.stringify(event.data),
   };
+  return { ...row, checksum: checksumOf(row) };
+}
+
+/** CRC-32 over all that a row says, as a signed number: no database sees by itself that a letter has changed. */
+function checksumOf(row: Omit<Selectable<EventsTable>, 'checksum'>): number {
+  const { session_uid: uid, seq, type, turn, step, key, at, envelope, data } = row;
+  return crc32(JSON.stringify([uid, seq, type, turn, step, key, at, envelope, data])) | 0;
 }
 
 export function sessionOfRow(row: Selectable<SessionsTable>): SessionRecord {

@@ -28,7 +28,10 @@ export interface SessionsTable {
   head_seq: number;
 }
 
-/** `data` is the event's JSON text, never re-ordered; `envelope` holds surface and sources where there are any. */
+/**
+ * `data` is the event's JSON text, never re-ordered; `envelope` holds surface and sources where there are any; `checksum`
+ * tells a row that has changed since it was stored, and is null in rows of versions that had none.
+ */
 export interface EventsTable {
   session_uid: SessionUid;
   seq: number;
@@ -39,6 +42,7 @@ export interface EventsTable {
   at: string;
   envelope: string | null;
   data: string;
+  checksum: number | null;
 }
 
 /**
