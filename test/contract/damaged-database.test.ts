@@ -26,7 +26,7 @@ import { checkLog } from '../support/log-invariants.js';
 import { seededRandom } from '../unit/model/seeded-random.js';
 import { TestSession, title } from './session-store/store-fixture.js';
 
-const SEEDS = 1500;
+const SEEDS = 150;
 
 let original: string;
 let whole: Map<SessionUid, readonly SessionEvent[]>;
@@ -144,7 +144,7 @@ describe('a database that is damaged anywhere', () => {
     }
     // A first page that is destroyed leaves nothing; that happens now and then, and not mostly.
     expect(mended).toBeGreaterThan(SEEDS / 2);
-  }, 590_000);
+  }, 120_000);
 });
 
 /** Flipped bits, a zeroed or random stretch, or a cut, anywhere or at a page. */
@@ -155,7 +155,7 @@ function damaged(bytes: Buffer, random: () => number): Buffer {
   const at = random() < 0.5 ? anywhere : anywhere - (anywhere % page);
   const kind = Math.floor(random() * 4);
   if (kind === 0) return copy.subarray(0, Math.max(page, at));
-  if (kind === 1) copy.fill(0, at, at + page);
+  if (kind === 1) copy.fill(0, at, Math.min(at + page, copy.length));
   if (kind === 2)
     for (let n = at; n < Math.min(at + 64, copy.length); n += 1) copy[n] = Math.floor(random() * 256);
   if (kind === 3) copy[at] = (copy[at] ?? 0) ^ (1 << Math.floor(random() * 8));

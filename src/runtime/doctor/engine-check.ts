@@ -33,7 +33,7 @@ export const engineCheck: Check = {
       const { config } = await connection.workflowService.describeNamespace({ namespace });
       const days = Number(config?.workflowExecutionRetentionTtl?.seconds ?? 0) / 86_400;
       return ok(
-        `The engine at ${address} answers: Temporal ${serverVersion ?? ''}, namespace ${namespace}, which keeps ended ` +
+        `The engine at ${address} answers: Temporal ${serverVersion}, namespace ${namespace}, which keeps ended ` +
           `workflows for ${String(Math.round(days * 10) / 10)} days.`,
       );
     });
@@ -49,9 +49,10 @@ export const workerCheck: Check = {
       const { pollers } = await connection.workflowService.describeTaskQueue({
         namespace: configuration.engine.namespace,
         taskQueue: { name: TURN_TASK_QUEUE },
+        // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- The enum is of a package that is not among ours.
         taskQueueType: WORKFLOW_QUEUE,
       });
-      const fresh = (pollers ?? []).filter(
+      const fresh = pollers.filter(
         ({ lastAccessTime }) => Date.now() - Number(lastAccessTime?.seconds ?? 0) * 1000 < POLLER_FRESH_MS,
       );
       if (fresh.length > 0) {

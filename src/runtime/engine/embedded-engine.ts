@@ -4,12 +4,21 @@
  *
  * The caller holds the home's lock: two engines on one database would corrupt it.
  */
+import { existsSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { complaintsOf } from '../../store/sqlite/salvage.js';
 import { EngineError, portInUseError } from './engine-error.js';
 import { waitUntilHealthy } from './engine-health.js';
 import { adoptEngine, type EngineProcess } from './engine-process.js';
-import { readEngineState, recordedEngine, strayEngines, writeEngineState } from './engine-state.js';
+import {
+  DATABASE_FILE,
+  readEngineState,
+  recordedEngine,
+  strayEngines,
+  writeEngineState,
+} from './engine-state.js';
 import { findFreePort, isPortFree, LOOPBACK } from './free-port.js';
 import { engineCommand, launchEngine, type Ports } from './launch-engine.js';
 
@@ -104,11 +113,16 @@ async function takeOver(options: EmbeddedEngineOptions, signal: AbortSignal): Pr
 async function startNew(options: EmbeddedEngineOptions, signal: AbortSignal): Promise<Started> {
   const configured = options.port ?? 0;
   const kept = readEngineState(options.home);
+  let isMended = false;
   for (let attempt = 1; ; attempt += 1) {
     const ports = await choosePorts(configured, attempt === 1 ? kept : undefined);
     try {
       return { ports, engine: await launch(options, ports, signal), adopted: false };
     } catch (error) {
+      if (!isMended && isStartFailure(error) && moveDamagedDatabase(options)) {
+        isMended = true;
+        continue;
+      }
       // A port that nobody asked for was taken since it was found free.
       const isOtherPortPossible =
         error instanceof EngineError &&
@@ -117,6 +131,25 @@ async function startNew(options: EmbeddedEngineOptions, signal: AbortSignal): Pr
       if (!isOtherPortPossible || attempt === PORT_ATTEMPTS) throw error;
     }
   }
+}
+
+function isStartFailure(error: unknown): boolean {
+  return error instanceof EngineError && error.code === 'ENGINE_START_FAILED';
+}
+
+/** A damaged database is put aside: the session log has all that is needed to go on with an empty one. */
+function moveDamagedDatabase({ home, logger }: EmbeddedEngineOptions): boolean {
+  const file = join(home, DATABASE_FILE);
+  if (!existsSync(file) || complaintsOf(file).length === 0) return false;
+  const aside = `${file}.damaged-${new Date().toISOString().replaceAll(':', '-')}`;
+  for (const companion of ['', '-wal', '-shm']) {
+    if (existsSync(file + companion)) renameSync(file + companion, aside + companion);
+  }
+  logger.error(
+    { aside },
+    "the engine's database was damaged and is put aside; open turns go on from the session log",
+  );
+  return true;
 }
 
 async function choosePorts(configured: number, kept: Ports | undefined): Promise<Ports> {

@@ -265,7 +265,9 @@ export class SqlSessionStore implements SessionStore {
         .orderBy('seq', backwards ? 'desc' : 'asc')
         .limit(query.limit)
         .execute();
-      return (backwards ? rows.reverse() : rows).map((row) => eventOfRow(session.id, row));
+      if (backwards) rows.reverse();
+      if (query.types === undefined && query.turn === undefined) requireNoGap(session, query, rows);
+      return rows.map((row) => eventOfRow(session.id, row));
     });
   }
 
@@ -474,6 +476,24 @@ export class SqlSessionStore implements SessionStore {
       throw this.backend.translate(error);
     }
   }
+}
+
+/** A page of all events between two seqs has every one of them, or as many as it may. */
+function requireNoGap(
+  session: SessionRecord,
+  { after = -1, before, limit }: EventPageQuery,
+  rows: readonly { readonly seq: number }[],
+): void {
+  const end = Math.min(before ?? Infinity, session.headSeq + 1);
+  const wanted = Math.max(0, Math.min(limit, end - after - 1));
+  const first = before === undefined ? after + 1 : end - wanted;
+  // More than were there when the session was read are welcome.
+  const gap = Array.from({ length: wanted }, (_, n) => first + n).find((seq, n) => rows[n]?.seq !== seq);
+  if (gap === undefined) return;
+  throw new StoreError(
+    'LOG_CORRUPT',
+    `Event ${String(gap)} of session ${session.id} is missing: the log is damaged there.`,
+  );
 }
 
 /** An event that is JSON but not of its type's shape is damage too, however it shows. */
