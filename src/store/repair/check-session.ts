@@ -3,14 +3,17 @@
  *
  * Owns the judgement. It changes nothing; what is done about it is in `repair-session.ts`.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { Kysely, Selectable } from 'kysely';
 import { EVENT_SCHEMAS, isEventType, type SessionEvent } from '../../contract/events.js';
-import { sessionIdSchema, sessionUidSchema, type SessionUid } from '../../contract/ids.js';
+import { sessionIdSchema, sessionUidSchema, type SessionUid, type Sha256 } from '../../contract/ids.js';
 import { evolve, INITIAL_STATE, sessionStatus, type SessionState } from '../../core/session-state.js';
 import { blobsOfEvent } from '../archive/blobs-of-event.js';
+import { digestOf } from '../digest.js';
 import { StoreError } from '../session-store.js';
 import { eventOfRow } from '../sql/rows.js';
 import type { EventsTable, LogTables, SessionsTable } from '../sql/schema.js';
+import { RowsOfLog } from './rows-of-log.js';
 
 const PAGE = 500;
 
@@ -23,55 +26,87 @@ export interface LogDamage {
   readonly isUnsupported: boolean;
 }
 
-export interface SessionCheck {
-  readonly session: Selectable<SessionsTable>;
+/** How far a log can be read. */
+export interface ReadLog {
   /** The state up to the damage, or of the whole log. */
   readonly state: SessionState;
   readonly damage: LogDamage | null;
-  /** Rows that do not say what the log says, each as a sentence. */
-  readonly disagreements: readonly string[];
-  /** Digests of blobs that the log needs and the database does not have. */
-  readonly missingBlobs: readonly string[];
 }
 
-/** Checks one session. Throws only where the database itself fails. */
+export interface SessionCheck extends ReadLog {
+  readonly session: Selectable<SessionsTable>;
+  /** Rows that do not say what the log says, each as a sentence. */
+  readonly disagreements: readonly string[];
+  /** Digests of blobs that are not what they were. */
+  readonly damagedBlobs: readonly Sha256[];
+  /** Digests of blobs that the log names and that are not there, or damaged; without them it goes on. */
+  readonly missingBlobs: readonly Sha256[];
+}
+
+/** Checks one session, at one moment of the log; undefined where it is gone. Throws only where the database itself fails. */
 export async function checkSession(
+  log: Kysely<LogTables>,
+  uid: SessionUid,
+): Promise<SessionCheck | undefined> {
+  return log.transaction().execute(async (db) => {
+    const session = await db.selectFrom('sessions').selectAll().where('uid', '=', uid).executeTakeFirst();
+    if (session === undefined) return undefined;
+    const blobs = await blobsOf(db, uid);
+    const missing = new Set<Sha256>();
+    const rows = new RowsOfLog();
+    const { state, damage } = await readLog(db, session, (event, after) => {
+      rows.add(event, after);
+      const lost = blobsOfEvent(event).filter((sha256) => !blobs.whole.has(sha256));
+      if (lost.length > 0 && isConversation(event)) return `a large content of event ${String(event.seq)} is lost`;
+      for (const sha256 of lost) missing.add(sha256);
+      return undefined;
+    });
+    return {
+      session,
+      state,
+      damage,
+      disagreements: damage === null ? await disagreementsOf(db, session, { state, rows }) : [],
+      damagedBlobs: blobs.damaged,
+      missingBlobs: [...missing],
+    };
+  });
+}
+
+/**
+ * Reads a log as far as it is whole.
+ *
+ * @param complain is asked about each event with the state after it, and says why it is damage nevertheless.
+ */
+export async function readLog(
   db: Kysely<LogTables>,
   session: Selectable<SessionsTable>,
-): Promise<SessionCheck> {
-  const isNamed =
-    sessionUidSchema.safeParse(session.uid).success && sessionIdSchema.safeParse(session.id).success;
-  if (!isNamed) {
-    const damage = { seq: 0, reason: 'the row of the session is damaged', isUnsupported: false };
-    return { session, state: INITIAL_STATE, damage, disagreements: [], missingBlobs: [] };
-  }
-  const needed = new Set<string>();
+  complain: (event: SessionEvent, after: SessionState) => string | undefined = () => undefined,
+): Promise<ReadLog> {
+  if (!isNamed(session)) return { state: INITIAL_STATE, damage: damageAt(0, 'the row of the session is damaged') };
   let state = INITIAL_STATE;
-  let damage: LogDamage | null = null;
   for await (const row of rowsOf(db, session.uid)) {
     const seq = state.headSeq + 1;
     const event = row.seq === seq ? readEvent(session, row) : gap(seq, row.seq);
-    if ('reason' in event) {
-      damage = event;
-      break;
-    }
+    if ('reason' in event) return { state, damage: event };
+    let after: SessionState;
     try {
-      state = evolve(state, event);
-      for (const sha256 of blobsOfEvent(event)) needed.add(sha256);
+      after = evolve(state, event);
     } catch {
-      damage = {
-        seq,
-        reason: `event ${String(seq)} does not fit its type ${event.type}`,
-        isUnsupported: false,
-      };
-      break;
+      return { state, damage: damageAt(seq, `event ${String(seq)} does not fit its type ${event.type}`) };
     }
+    const complaint =
+      seq === 0 && event.type !== 'session/created'
+        ? 'the log does not begin with the creation of its session'
+        : complain(event, after);
+    if (complaint !== undefined) return { state, damage: damageAt(seq, complaint) };
+    state = after;
   }
-  if (damage === null && state.headSeq < session.head_seq) {
-    damage = gap(state.headSeq + 1, session.head_seq + 1);
-  }
-  const disagreements = damage === null ? await disagreementsOf(db, session, state) : [];
-  return { session, state, damage, disagreements, missingBlobs: await missingOf(db, session.uid, needed) };
+  const isShort = state.headSeq < session.head_seq || state.headSeq === -1;
+  return { state, damage: isShort ? gap(state.headSeq + 1, Math.max(session.head_seq, 0) + 1) : null };
+}
+
+function isNamed({ uid, id }: Selectable<SessionsTable>): boolean {
+  return sessionUidSchema.safeParse(uid).success && sessionIdSchema.safeParse(id).success;
 }
 
 /** The rows of a log in their order, page by page. */
@@ -107,24 +142,60 @@ function readEvent(
     const parsed = EVENT_SCHEMAS[event.type].safeParse(event.data);
     if (parsed.success) return event;
     const path = parsed.error.issues[0]?.path.join('.') ?? '';
-    const reason = `event ${String(seq)} is no valid ${event.type}${path === '' ? '' : ` (${path})`}`;
-    return { seq, reason, isUnsupported: false };
+    return damageAt(seq, `event ${String(seq)} is no valid ${event.type}${path === '' ? '' : ` (${path})`}`);
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     return { seq, reason: error.message, isUnsupported: error.code === 'LOG_UNSUPPORTED' };
   }
 }
 
+function damageAt(seq: number, reason: string): LogDamage {
+  return { seq, reason, isUnsupported: false };
+}
+
 function gap(seq: number, next: number): LogDamage {
   const last = next - 1;
   const which = last > seq ? `events ${String(seq)} to ${String(last)} are` : `event ${String(seq)} is`;
-  return { seq, reason: `${which} missing`, isUnsupported: false };
+  return damageAt(seq, `${which} missing`);
+}
+
+/** Whether the model is shown what the event says: without it no request can be made any more. */
+function isConversation({ type }: SessionEvent): boolean {
+  return (
+    type === 'user/message' ||
+    type === 'assistant/message' ||
+    type === 'tool/result' ||
+    type === 'agent/inbox/spliced'
+  );
+}
+
+interface StoredBlobs {
+  readonly whole: ReadonlySet<Sha256>;
+  readonly damaged: readonly Sha256[];
+}
+
+async function blobsOf(db: Kysely<LogTables>, uid: SessionUid): Promise<StoredBlobs> {
+  const names = await db.selectFrom('blobs').select('sha256').where('session_uid', '=', uid).execute();
+  const whole = new Set<Sha256>();
+  const damaged: Sha256[] = [];
+  // One at a time: together they may be larger than the memory.
+  for (const { sha256 } of names) {
+    const row = await db
+      .selectFrom('blobs')
+      .select('bytes')
+      .where('session_uid', '=', uid)
+      .where('sha256', '=', sha256)
+      .executeTakeFirst();
+    if (row !== undefined && digestOf(row.bytes) === sha256) whole.add(sha256);
+    else damaged.push(sha256);
+  }
+  return { whole, damaged };
 }
 
 async function disagreementsOf(
   db: Kysely<LogTables>,
   session: Selectable<SessionsTable>,
-  state: SessionState,
+  { state, rows }: { readonly state: SessionState; readonly rows: RowsOfLog },
 ): Promise<string[]> {
   const found: string[] = [];
   const hold = (what: string, row: unknown, log: unknown): void => {
@@ -134,31 +205,79 @@ async function disagreementsOf(
   hold('the open turn', session.open_turn, state.openTurn?.number ?? null);
   hold('the status', session.status, sessionStatus(state));
   hold('a wish to cancel', session.cancel_requested === 1, state.openTurn?.cancel != null);
-  const turns = await db
-    .selectFrom('turns')
-    .select(['turn', 'ended_at'])
-    .where('session_uid', '=', session.uid)
-    .execute();
-  const ended = turns.filter(({ ended_at: at }) => at !== null).length;
-  hold('the number of ended turns', ended, state.lastTurn);
-  hold('the number of open turns', turns.length - ended, state.openTurn === null ? 0 : 1);
-  const asks = await db
-    .selectFrom('approvals')
-    .select('id')
-    .where('session_uid', '=', session.uid)
-    .where('closed_seq', 'is', null)
-    .execute();
-  hold('the number of open asks', asks.length, state.approvals.length + state.questions.length);
+  const [turns, asks, strays] = [
+    await wrongTurns(db, session.uid, rows),
+    await wrongAsks(db, session.uid, rows),
+    await strayRows(db, session.uid, state),
+  ];
+  if (turns.length > 0) found.push(`the list of turns does not say what the log says of ${turns.join(', ')}`);
+  if (asks > 0) found.push(`the list of asks does not say what the log says of ${String(asks)}`);
+  if (!(await hasMetadata(db, session.uid, state))) found.push('the metadata is another one than in the log');
+  if (strays > 0) found.push(`there are ${String(strays)} rows of attempts whose step is over`);
   return found;
 }
 
-async function missingOf(
-  db: Kysely<LogTables>,
-  uid: SessionUid,
-  needed: ReadonlySet<string>,
-): Promise<string[]> {
-  if (needed.size === 0) return [];
-  const rows = await db.selectFrom('blobs').select('sha256').where('session_uid', '=', uid).execute();
-  const there = new Set<string>(rows.map(({ sha256 }) => sha256));
-  return [...needed].filter((sha256) => !there.has(sha256));
+async function wrongTurns(db: Kysely<LogTables>, uid: SessionUid, { turns }: RowsOfLog): Promise<number[]> {
+  const rows = await db
+    .selectFrom('turns')
+    .select(['turn', 'ended_at', 'request_ids', 'summary'])
+    .where('session_uid', '=', uid)
+    .execute();
+  const listed = new Map(rows.map((row) => [row.turn, row]));
+  const isRight = (turn: number): boolean => {
+    const [row, log] = [listed.get(turn), turns.get(turn)];
+    return (
+      row !== undefined &&
+      log !== undefined &&
+      (row.ended_at === null) === (log.end === null) &&
+      isDeepStrictEqual(parsed(row.request_ids), log.requestIds) &&
+      isDeepStrictEqual(row.summary === null ? null : parsed(row.summary), log.end)
+    );
+  };
+  return [...new Set([...listed.keys(), ...turns.keys()])].filter((turn) => !isRight(turn)).sort((a, b) => a - b);
+}
+
+async function wrongAsks(db: Kysely<LogTables>, uid: SessionUid, { asks }: RowsOfLog): Promise<number> {
+  const rows = await db
+    .selectFrom('approvals')
+    .select(['id', 'asked_seq', 'closed_seq'])
+    .where('session_uid', '=', uid)
+    .execute();
+  const listed = new Map<string, unknown>(
+    rows.map((row) => [row.id, { askedSeq: row.asked_seq, closedSeq: row.closed_seq }]),
+  );
+  const all = [...new Set([...listed.keys(), ...asks.keys()])];
+  return all.filter((id) => !isDeepStrictEqual(listed.get(id), asks.get(id))).length;
+}
+
+async function hasMetadata(db: Kysely<LogTables>, uid: SessionUid, state: SessionState): Promise<boolean> {
+  const rows = await db
+    .selectFrom('session_metadata')
+    .select(['key', 'value'])
+    .where('session_uid', '=', uid)
+    .execute();
+  const listed = Object.fromEntries(rows.map(({ key, value }) => [key, value]));
+  return isDeepStrictEqual(listed, { ...state.settings?.metadata });
+}
+
+/** Rows that end with their step, of another step than the open one. */
+async function strayRows(db: Kysely<LogTables>, uid: SessionUid, { openTurn }: SessionState): Promise<number> {
+  let count = 0;
+  for (const table of ['attempts', 'staged'] as const) {
+    const rows = await db.selectFrom(table).select(['turn', 'step']).where('session_uid', '=', uid).execute();
+    count += rows.filter(
+      ({ turn, step }) => turn !== openTurn?.number || step !== openTurn.step?.number,
+    ).length;
+  }
+  return count;
+}
+
+/** The value of a JSON text; undefined where it is none. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // It says nothing, and so not what the log says.
+    return undefined;
+  }
 }
