@@ -10,7 +10,7 @@ import {
   toolCallBlockSchema,
   toolResultBlockSchema,
 } from './content.js';
-import { inboxTargetSchema, promptModeSchema } from './events.js';
+import { EVENT_SCHEMAS, inboxTargetSchema, promptModeSchema } from './events.js';
 import { itemIdSchema, requestIdSchema, sessionIdSchema, sha256Schema } from './ids.js';
 import { isTooDeep, jsonValueSchema } from './json.js';
 import { metadataSchema, permissionModeSchema, turnLimitsSchema } from './session.js';
@@ -191,7 +191,7 @@ export type SessionResource = z.infer<typeof sessionResourceSchema>;
 
 /** A session that was imported; `repaired` says what is not as it was, as `session/repaired` does. */
 export const importedSessionSchema = sessionResourceSchema.extend({
-  repaired: z.strictObject({ what: z.string(), lost: z.number().int().nonnegative().optional() }).optional(),
+  repaired: EVENT_SCHEMAS['session/repaired'].optional(),
 });
 export type ImportedSession = z.infer<typeof importedSessionSchema>;
 

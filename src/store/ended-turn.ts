@@ -2,7 +2,7 @@
 import type { TurnResource } from '../contract/http.js';
 import type { SessionUid, Sha256 } from '../contract/ids.js';
 import { movedValue, textOfBlob } from './large-content.js';
-import type { SessionStore, TurnRecord } from './session-store.js';
+import { StoreError, type SessionStore, type TurnRecord } from './session-store.js';
 
 /** A turn that has ended, with its whole output. */
 export async function endedTurnResource(
@@ -41,7 +41,7 @@ async function bytesOf(
   if (stored === undefined) {
     // Of a session that was deleted meanwhile this throws `SESSION_NOT_FOUND`.
     await store.readState(uid);
-    throw new Error(`The blob ${sha256} of a turn's output is missing.`);
+    throw new StoreError('LOG_CORRUPT', `The blob ${sha256} of a turn's output is missing.`);
   }
   return stored.bytes;
 }

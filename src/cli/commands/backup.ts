@@ -12,16 +12,22 @@ import { EXIT } from '../exit-codes.js';
 export async function backup(folder: string, flags: ConfigurationFlags, io: CliIo): Promise<number> {
   const { configuration } = loadConfiguration({ flags, env: io.env });
   const source = { home: configuration.home, storeFile: storeLocation(configuration).file };
+  const begun = performance.now();
   try {
     const copy = await backupHome(source, resolve(io.cwd, folder));
     for (const { name, bytes } of copy.databases) {
       await io.stderr.write(`${name}: ${String(Math.ceil(bytes / 1024))} KiB\n`);
     }
+    for (const name of copy.leftOut) {
+      await io.stderr.write(`${name} is damaged and not in the copy; a server starts without it.\n`);
+    }
     if (copy.movedStore !== undefined) {
       await io.stderr.write(
-        `The log lies elsewhere than in the home; for the copy set TURNKEEPER_STORE_URL=sqlite:${copy.movedStore}\n`,
+        `The log lies elsewhere than in the home; for the copy set TURNKEEPER_STORE_URL=sqlite:${copy.movedStore}, ` +
+          'or a server on the copy opens the original.\n',
       );
     }
+    await io.stderr.write(`Copied in ${((performance.now() - begun) / 1000).toFixed(1)} s.\n`);
     await io.stdout.write(`${copy.folder}\n`);
     return EXIT.completed;
   } catch (error) {

@@ -6,14 +6,18 @@
  * the copy: SQLite lets writers go on beside a reader.
  */
 import { existsSync } from 'node:fs';
-import { chmod, cp, lstat, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import Database from 'better-sqlite3';
 import { framesPath } from '../../store/sqlite/open.js';
 import { DATABASE_FILE } from '../engine/engine-state.js';
+import { copyFolder } from './copy-folder.js';
 
 /** What belongs to a process that runs, or is made anew at the next start. */
-const NOT_COPIED: readonly string[] = ['lock.db', 'lock.json', 'server.json', 'engine.json', 'engine.log'];
+const NOT_COPIED: readonly string[] = [
+  ...['lock.db', 'lock.db-journal', 'lock.json', 'server.json'],
+  ...['engine.json', 'engine.log', 'engine.log.1'],
+];
 const DATABASE_COMPANIONS = ['', '-wal', '-shm', '-journal'];
 
 export interface BackupSource {
@@ -32,6 +36,8 @@ export interface Backup {
   /** Absolute. */
   readonly folder: string;
   readonly databases: readonly CopiedDatabase[];
+  /** Damaged databases that a server can start without, and that are not in the copy. */
+  readonly leftOut: readonly string[];
   /** Where the log lies elsewhere than in the home: its name in the copy. */
   readonly movedStore?: string;
 }
@@ -39,6 +45,14 @@ export interface Backup {
 /** The copy cannot be made; the message says why and what to do. */
 export class BackupError extends Error {
   override readonly name = 'BackupError';
+}
+
+interface SourceDatabase {
+  readonly file: string;
+  /** In the copy, relative to it. */
+  readonly name: string;
+  /** Whether all that is in it can be had from the log. */
+  readonly isExpendable: boolean;
 }
 
 /**
@@ -53,19 +67,27 @@ export async function backupHome({ home, storeFile }: BackupSource, target: stri
   if (!existsSync(storeFile)) {
     throw new BackupError(`There is no session log at ${storeFile}, and so nothing to copy.`);
   }
+  const isInHome = isInside(home, storeFile);
+  // One that lies in the home keeps its place: the configuration, which is copied too, names it.
+  const storeName = isInHome ? relative(home, storeFile) : basename(storeFile);
+  const sources: readonly SourceDatabase[] = [
+    { file: join(home, DATABASE_FILE), name: DATABASE_FILE, isExpendable: true },
+    { file: framesPath(storeFile), name: framesPath(storeName), isExpendable: true },
+    { file: storeFile, name: storeName, isExpendable: false },
+  ];
   const partial = join(dirname(folder), `.${basename(folder)}.partial-${String(process.pid)}`);
   try {
     await mkdir(partial, { recursive: true, mode: 0o700 });
-    const isInHome = dirname(storeFile) === home;
-    const databases = await copyDatabases(
-      [join(home, DATABASE_FILE), framesPath(storeFile), storeFile].filter((file) => existsSync(file)),
-      partial,
-    );
-    await copyFiles(home, partial, storeFile);
-    await chmod(partial, 0o700);
+    const copied = await copyDatabases(sources, partial);
+    const left = new Set([...NOT_COPIED, ...withCompanions(sources.map(({ name }) => name))]);
+    await copyFolder(home, partial, {
+      isCopied: (path) => !left.has(path),
+      // Workspaces may lie on another disk; the copy is whole by itself.
+      isFollowed: (path) => !path.includes(sep),
+    });
     // An empty folder gives its name up to the copy.
     await rename(partial, folder);
-    return { folder, databases, ...(isInHome ? {} : { movedStore: basename(storeFile) }) };
+    return { folder, ...copied, ...(isInHome ? {} : { movedStore: storeName }) };
   } catch (error) {
     await rm(partial, { recursive: true, force: true });
     if (error instanceof BackupError) throw error;
@@ -76,26 +98,62 @@ export async function backupHome({ home, storeFile }: BackupSource, target: stri
 }
 
 async function checkTarget(home: string, folder: string): Promise<void> {
-  if (isInside(relative(home, folder))) {
+  if (isInside(await realpath(home).catch(() => home), await realPlace(folder))) {
     throw new BackupError(`${folder} lies in the home: give a folder elsewhere, best on another disk.`);
   }
   const entries = await readdir(folder).catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw new BackupError(`${folder} cannot be used: ${error instanceof Error ? error.message : ''}.`);
   });
+  if (entries === undefined) return;
   if (entries.length > 0) throw new BackupError(`${folder} is not empty: give one that is, or a new one.`);
+  if ((await stat(folder)).dev !== (await stat(dirname(folder))).dev) {
+    throw new BackupError(`${folder} is a file system of its own: give a new folder in it.`);
+  }
 }
 
-function isInside(fromHome: string): boolean {
-  return fromHome !== '..' && !fromHome.startsWith(`..${sep}`) && !isAbsolute(fromHome);
+/** Where a path that may not be there yet comes to lie. */
+async function realPlace(path: string): Promise<string> {
+  if (dirname(path) === path) return path;
+  return realpath(path).catch(async () => join(await realPlace(dirname(path)), basename(path)));
+}
+
+function isInside(folder: string, path: string): boolean {
+  const way = relative(folder, path);
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
+function withCompanions(names: readonly string[]): string[] {
+  return names.flatMap((name) => DATABASE_COMPANIONS.map((companion) => name + companion));
 }
 
 /** One after the other, in the order in which they are given; each is looked through. */
-async function copyDatabases(files: readonly string[], folder: string): Promise<CopiedDatabase[]> {
-  const copied: CopiedDatabase[] = [];
-  for (const file of files) {
-    const name = basename(file);
+async function copyDatabases(
+  sources: readonly SourceDatabase[],
+  folder: string,
+): Promise<Pick<Backup, 'databases' | 'leftOut'>> {
+  const databases: CopiedDatabase[] = [];
+  const leftOut: string[] = [];
+  for (const { file, name, isExpendable } of sources) {
+    if (!existsSync(file)) continue;
     const copy = join(folder, name);
+    await mkdir(dirname(copy), { recursive: true, mode: 0o700 });
+    const damage = await copyDatabase(file, copy);
+    if (damage === undefined) {
+      databases.push({ name, bytes: (await stat(copy)).size });
+    } else if (isExpendable) {
+      for (const part of withCompanions([copy])) await rm(part, { force: true });
+      leftOut.push(name);
+    } else {
+      throw new BackupError(`${file} is damaged: ${damage}. Stop the server and see "turnkeeper doctor".`);
+    }
+  }
+  return { databases, leftOut };
+}
+
+/** @returns what is damaged in it, if anything. */
+async function copyDatabase(file: string, copy: string): Promise<string | undefined> {
+  try {
     const source = new Database(file, { readonly: true, fileMustExist: true });
     try {
       // All pages in one step: in several a writer beside it would make it begin again and again.
@@ -103,44 +161,15 @@ async function copyDatabases(files: readonly string[], folder: string): Promise<
     } finally {
       source.close();
     }
-    checkDatabase(copy);
-    copied.push({ name, bytes: (await stat(copy)).size });
-  }
-  return copied;
-}
-
-/** @throws BackupError where the database is damaged. */
-function checkDatabase(file: string): void {
-  const database = new Database(file);
-  try {
-    const result = database.pragma('quick_check(1)', { simple: true });
-    if (result === 'ok') return;
-    throw new BackupError(
-      `The copy of ${basename(file)} is damaged, and so is what it is a copy of: ${String(result)}. See "turnkeeper doctor".`,
-    );
-  } finally {
-    database.close();
-  }
-}
-
-/** All other files of the home: its configuration, its host id, workspaces and background commands. */
-async function copyFiles(home: string, folder: string, storeFile: string): Promise<void> {
-  const databases = [join(home, DATABASE_FILE), storeFile, framesPath(storeFile)].flatMap((file) =>
-    DATABASE_COMPANIONS.map((companion) => file + companion),
-  );
-  const left = new Set([...databases, ...NOT_COPIED.map((name) => join(home, name))]);
-  for (const entry of await readdir(home)) {
-    const from = join(home, entry);
-    if (left.has(from)) continue;
-    await cp(from, join(folder, entry), {
-      recursive: true,
-      preserveTimestamps: true,
-      verbatimSymlinks: true,
-      // Sockets and pipes hold nothing; a file may go while the folder is being read.
-      filter: async (path) => {
-        const kind = await lstat(path).catch(() => undefined);
-        return kind !== undefined && (kind.isFile() || kind.isDirectory() || kind.isSymbolicLink());
-      },
-    });
+    const database = new Database(copy);
+    try {
+      const result = String(database.pragma('integrity_check(1)', { simple: true }));
+      return result === 'ok' ? undefined : result;
+    } finally {
+      database.close();
+    }
+  } catch (error) {
+    if (error instanceof Database.SqliteError && /CORRUPT|NOTADB/.test(error.code)) return error.message;
+    throw error;
   }
 }

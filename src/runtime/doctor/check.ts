@@ -25,3 +25,10 @@ export interface Check {
 export const ok = (message: string): Finding => ({ status: 'ok', message });
 export const warning = (message: string): Finding => ({ status: 'warning', message });
 export const problem = (message: string): Finding => ({ status: 'problem', message });
+
+/** Several findings as one: as bad as the worst of them, and with all their messages. */
+export function worstOf(findings: readonly Finding[]): Finding {
+  const statuses = findings.map(({ status }) => status);
+  const status = statuses.includes('problem') ? 'problem' : statuses.includes('warning') ? 'warning' : 'ok';
+  return { status, message: findings.map(({ message }) => message).join(' ') };
+}

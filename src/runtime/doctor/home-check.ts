@@ -1,10 +1,9 @@
-/** Checks the home: whether it can be written, and how much room there is. */
-import { access, constants, rm, statfs, writeFile } from 'node:fs/promises';
+/** Checks the home: whether it can be written, and whether it is closed to other users. */
+import { access, constants, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Check, ok, problem, warning } from './check.js';
 
-const SCARCE_BYTES = 1024 ** 3;
-const TOO_LITTLE_BYTES = 100 * 1024 ** 2;
+const OPEN_TO_OTHERS = 0o077;
 
 export const homeCheck: Check = {
   name: 'home',
@@ -20,16 +19,19 @@ export const homeCheck: Check = {
         `${what}: ${error instanceof Error ? error.message : String(error)}. Make it a folder that you can write, or set another one (TURNKEEPER_HOME or --home).`,
       );
     }
-    const { bavail, bsize } = await statfs(existing);
-    const room = `${home} ${isThere ? 'can be written' : 'will be made'}, and ${inGibibytes(bavail * bsize)} are free`;
-    if (bavail * bsize < TOO_LITTLE_BYTES)
-      return problem(`${room}, which is too little to go on: free some.`);
-    if (bavail * bsize < SCARCE_BYTES) return warning(`${room}, which does not last long: free some.`);
-    return ok(`${room}.`);
+    if (!isThere) return ok(`${home} will be made.`);
+    const { mode } = await stat(home);
+    return (mode & OPEN_TO_OTHERS) === 0
+      ? ok(`${home} can be written, and is closed to other users.`)
+      : warning(
+          `${home} is open to other users of this machine (mode ${(mode & 0o777).toString(8)}), and what sessions say ` +
+            `stands in it: chmod 700 ${home}`,
+        );
   },
 };
 
-async function nearestExisting(folder: string): Promise<string> {
+/** The folder itself, or the next one above it that is there. */
+export async function nearestExisting(folder: string): Promise<string> {
   for (let current = folder; ; current = dirname(current)) {
     const isThere = await access(current).then(
       () => true,
@@ -47,8 +49,4 @@ async function tryWrite(folder: string): Promise<void> {
   } finally {
     await rm(file, { force: true });
   }
-}
-
-function inGibibytes(bytes: number): string {
-  return `${(bytes / 1024 ** 3).toFixed(1)} GiB`;
 }

@@ -2,22 +2,43 @@
 import Database from 'better-sqlite3';
 import { Kysely, SqliteDialect } from 'kysely';
 import { checkSession, type SessionCheck } from '../../store/repair/check-session.js';
+import { StoreError } from '../../store/session-store.js';
+import { requireCurrentLog } from '../../store/sql/migrations.js';
 import type { LogTables } from '../../store/sql/schema.js';
 
 const PAGE = 200;
+/** A server beside that commits right now is waited for. */
+const BUSY_TIMEOUT_MS = 5000;
 
-/** Calls `work` with the database and closes it. */
-export async function withLogDatabase<T>(
+/** Calls `work` with the database and closes it. `T` is that of the log's tables, or of the frames'. */
+export async function withDatabase<Tables, T>(
   file: string,
   options: { readonly readonly: boolean },
-  work: (log: Kysely<LogTables>) => Promise<T>,
+  work: (db: Kysely<Tables>) => Promise<T>,
 ): Promise<T> {
-  const database = new Database(file, { ...options, fileMustExist: true });
-  const log = new Kysely<LogTables>({ dialect: new SqliteDialect({ database }) });
+  const database = new Database(file, { ...options, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+  const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database }) });
   try {
-    return await work(log);
+    return await work(db);
   } finally {
-    await log.destroy();
+    await db.destroy();
+  }
+}
+
+/** Calls `work` with the session log, to be read. */
+export async function withLog<T>(file: string, work: (log: Kysely<LogTables>) => Promise<T>): Promise<T> {
+  return withDatabase(file, { readonly: true }, work);
+}
+
+/** Whether the tables are those of this build; of other ones nothing but their age can be told. */
+export async function schemaAge(log: Kysely<LogTables>): Promise<'current' | 'older' | 'newer'> {
+  try {
+    await requireCurrentLog(log);
+    return 'current';
+  } catch (error) {
+    if (error instanceof StoreError && error.code === 'SCHEMA_TOO_OLD') return 'older';
+    if (error instanceof StoreError && error.code === 'SCHEMA_TOO_NEW') return 'newer';
+    throw error;
   }
 }
 
@@ -26,12 +47,15 @@ export async function* checkedSessions(log: Kysely<LogTables>): AsyncGenerator<S
   for (let after = ''; ;) {
     const rows = await log
       .selectFrom('sessions')
-      .selectAll()
+      .select('uid')
       .where('uid', '>', after as never)
       .orderBy('uid')
       .limit(PAGE)
       .execute();
-    for (const row of rows) yield await checkSession(log, row);
+    for (const { uid } of rows) {
+      const check = await checkSession(log, uid);
+      if (check !== undefined) yield check;
+    }
     const last = rows.at(-1);
     if (last === undefined) return;
     after = last.uid;
@@ -39,6 +63,6 @@ export async function* checkedSessions(log: Kysely<LogTables>): AsyncGenerator<S
 }
 
 /** Whether there is nothing that could be mended. */
-export function isWell({ damage, disagreements }: SessionCheck): boolean {
-  return damage === null && disagreements.length === 0;
+export function isWell({ damage, disagreements, damagedBlobs }: SessionCheck): boolean {
+  return damage === null && disagreements.length === 0 && damagedBlobs.length === 0;
 }

@@ -1,7 +1,7 @@
 /** Checks the providers that profiles name: their keys, and whether anybody answers there. No request costs anything. */
 import { createModelCatalog } from '../../model/model-catalog.js';
 import { resolveProfiles } from '../configuration/resolve-profiles.js';
-import { type Check, ok, problem, warning, type Finding } from './check.js';
+import { type Check, ok, problem, warning, worstOf, type Finding } from './check.js';
 
 const ANSWER_TIMEOUT_MS = 5000;
 /** Clocks of two machines that are so far apart make times hard to compare, and keys of some providers fail. */
@@ -51,11 +51,4 @@ async function reach(name: string, baseUrl: string): Promise<Finding> {
       `${name} cannot be reached at ${new URL(baseUrl).origin}: ${cause instanceof Error ? cause.message : String(cause)}.`,
     );
   }
-}
-
-function worstOf(findings: readonly Finding[]): Finding {
-  const message = findings.map((finding) => finding.message).join(' ');
-  const statuses = findings.map(({ status }) => status);
-  const status = statuses.includes('problem') ? 'problem' : statuses.includes('warning') ? 'warning' : 'ok';
-  return { status, message };
 }

@@ -4,6 +4,8 @@ import { type LoadedConfiguration, loadConfiguration } from '../configuration/lo
 import type { ConfigurationFlags } from '../configuration/settings.js';
 import { assembleConfigured } from '../configured-parts.js';
 import { type Check, type Finding, ok, problem } from './check.js';
+import { clockCheck } from './clock-check.js';
+import { diskCheck } from './disk-check.js';
 import { homeCheck } from './home-check.js';
 import { bashCheck, nodeCheck, ripgrepCheck, temporalCliCheck } from './program-checks.js';
 import { engineCheck, workerCheck } from './engine-check.js';
@@ -18,12 +20,14 @@ import { storeCheck } from './store-check.js';
 const CHECKS: readonly Check[] = [
   nodeCheck,
   homeCheck,
+  diskCheck,
   storeCheck,
   sessionsCheck,
   serverCheck,
   temporalCliCheck,
   engineCheck,
   workerCheck,
+  clockCheck,
   providerCheck,
   bashCheck,
   ripgrepCheck,
@@ -56,7 +60,11 @@ export async function* runDoctor(
   }
   yield { check: 'configuration', ...(await tryConfiguration(loaded, env)) };
   if (repairs) {
-    for await (const finding of repairLog(loaded.configuration)) yield { check: 'repair', ...finding };
+    try {
+      for await (const finding of repairLog(loaded.configuration)) yield { check: 'repair', ...finding };
+    } catch (error) {
+      yield { check: 'repair', ...problem(messageOf(error)) };
+    }
   }
   for (const check of [...CHECKS, turnsCheck(session)]) {
     const finding = await check

@@ -1,13 +1,14 @@
-/** Checks the session log's database without changing it: no migration, and no lock that a server would notice. */
+/** Checks the session log's files without changing them: no migration, and no lock that a server would notice. */
 import { existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
-import { z } from 'zod';
+import { framesPath } from '../../store/sqlite/open.js';
 import { complaintsOf } from '../../store/sqlite/salvage.js';
 import { storeLocation } from '../configuration/store-location.js';
-import { type Check, ok, problem } from './check.js';
+import { type Check, type Finding, ok, problem, warning } from './check.js';
+import { schemaAge, withLog } from './log-database.js';
 
-const sessionsSchema = z.object({ count: z.number() });
-const migrationSchema = z.object({ name: z.string().nullable() });
+const MAX_NAMED = 3;
+const REPAIR = 'Stop the server, make a copy of the file, and run "turnkeeper doctor --repair".';
 
 export const storeCheck: Check = {
   name: 'store',
@@ -15,37 +16,39 @@ export const storeCheck: Check = {
     const { file } = storeLocation(configuration);
     if (!existsSync(file)) return ok(`There is no session log yet; ${file} is made at the first start.`);
     try {
-      const { sessions, migration } = lookInto(file);
-      const complaints = complaintsOf(file);
-      if (complaints.length > 0) {
+      const { sessions, age } = await withLog(file, async (log) => ({
+        sessions: await log
+          .selectFrom('sessions')
+          .select(({ fn }) => fn.countAll<number>().as('count'))
+          .executeTakeFirstOrThrow(),
+        age: await schemaAge(log),
+      }));
+      for (const each of [file, framesPath(file)]) {
+        const complaints = existsSync(each) ? complaintsOf(each) : [];
+        if (complaints.length === 0) continue;
         return problem(
-          `The session log ${file} is damaged: ${complaints.slice(0, 3).join('; ')}. Stop the server and run "turnkeeper doctor --repair"; make a copy of the file before.`,
+          `The file ${each} is damaged: ${complaints.slice(0, MAX_NAMED).join('; ')}. ${REPAIR}`,
         );
       }
-      return ok(
-        `The session log ${file} opens, with ${String(sessions)} sessions and the schema ${migration}.`,
-      );
+      return ofAge[age](`The session log ${file} is whole, with ${String(sessions.count)} sessions`);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      const isDamaged = error instanceof Database.SqliteError && /CORRUPT|NOTADB/.test(error.code);
+      const isDamaged =
+        error instanceof Database.SqliteError && /CORRUPT|NOTADB|^SQLITE_ERROR/.test(error.code);
       const advice = isDamaged
-        ? 'Stop the server and run "turnkeeper doctor --repair", or restore a backup.'
+        ? `${REPAIR} Or restore a backup.`
         : 'Look at its permissions, at its disk, and whether store.url names the right file.';
       return problem(`The session log ${file} cannot be read: ${why}. ${advice}`);
     }
   },
 };
 
-function lookInto(file: string): { readonly sessions: number; readonly migration: string } {
-  const database = new Database(file, { readonly: true, fileMustExist: true });
-  try {
-    const sessions = database.prepare('SELECT count(*) AS count FROM sessions').get();
-    const migration = database.prepare('SELECT max(name) AS name FROM log_migration').get();
-    return {
-      sessions: sessionsSchema.parse(sessions).count,
-      migration: migrationSchema.parse(migration).name ?? 'of no version',
-    };
-  } finally {
-    database.close();
-  }
-}
+const ofAge: Readonly<Record<'current' | 'older' | 'newer', (what: string) => Finding>> = {
+  current: (what) => ok(`${what}, in the tables of this version.`),
+  older: (what) =>
+    warning(
+      `${what}. An older version made its tables; the next start brings them to this one, and that version refuses them ` +
+        'afterwards: make a backup before.',
+    ),
+  newer: (what) => problem(`${what}. A newer version made its tables: start that one.`),
+};

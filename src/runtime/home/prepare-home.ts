@@ -88,3 +88,13 @@ function hostId(folder: string, newId: () => string): string {
   }
   return id.data;
 }
+
+/** The id of a home that was used before; undefined where it has none that can be read. Changes nothing. */
+export function readHostId(folder: string): string | undefined {
+  try {
+    return z.uuid().safeParse(readFileSync(join(folder, HOST_ID_FILE), 'utf8').trim()).data;
+  } catch {
+    // Not there, or not to be seen.
+    return undefined;
+  }
+}

@@ -1,13 +1,15 @@
 /** Reads of the log's tables that need no folded state: sessions and asks by id, lists and the sweeper's view. */
 import type { Kysely } from 'kysely';
 import type { ApprovalId, QuestionId, SessionId, SessionUid, Sha256 } from '../../contract/ids.js';
-import type {
-  AskQuery,
-  AskRecord,
-  OpenTurnRecord,
-  SessionRecord,
-  SessionStore,
-  StoredBlob,
+import { digestOf } from '../digest.js';
+import {
+  StoreError,
+  type AskQuery,
+  type AskRecord,
+  type OpenTurnRecord,
+  type SessionRecord,
+  type SessionStore,
+  type StoredBlob,
 } from '../session-store.js';
 import { askOfRow, sessionOfRow } from './rows.js';
 import type { LogTables } from './schema.js';
@@ -92,6 +94,7 @@ export async function openTurns(db: Log, quietSince: string): Promise<readonly O
   }));
 }
 
+/** @throws `StoreError` `LOG_CORRUPT` where the bytes are not those of the digest. */
 export async function selectBlob(db: Log, uid: SessionUid, sha256: Sha256): Promise<StoredBlob | undefined> {
   const row = await db
     .selectFrom('blobs')
@@ -99,7 +102,11 @@ export async function selectBlob(db: Log, uid: SessionUid, sha256: Sha256): Prom
     .where('session_uid', '=', uid)
     .where('sha256', '=', sha256)
     .executeTakeFirst();
-  return row === undefined ? undefined : { bytes: row.bytes, mediaType: row.media_type };
+  if (row === undefined) return undefined;
+  if (digestOf(row.bytes) !== sha256) {
+    throw new StoreError('LOG_CORRUPT', `The blob ${sha256} is not as it was stored.`);
+  }
+  return { bytes: row.bytes, mediaType: row.media_type };
 }
 
 export async function selectBlobType(db: Log, uid: SessionUid, sha256: Sha256): Promise<string | undefined> {

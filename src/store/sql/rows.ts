@@ -41,13 +41,16 @@ export function eventOfRow(sessionId: SessionId, row: Selectable<EventsTable>): 
   } as SessionEvent;
 }
 
-function parseObject(text: string, where: string): object {
-  let value: unknown;
+function parseJson(text: string, where: string): unknown {
   try {
-    value = JSON.parse(text);
+    return JSON.parse(text);
   } catch (cause) {
     throw new StoreError('LOG_CORRUPT', `${where} is no JSON: the log is damaged there.`, { cause });
   }
+}
+
+function parseObject(text: string, where: string): object {
+  const value = parseJson(text, where);
   if (typeof value === 'object' && value !== null) return value;
   throw new StoreError('LOG_CORRUPT', `${where} is no JSON object: the log is damaged there.`);
 }
@@ -103,13 +106,14 @@ export function sessionOfRow(row: Selectable<SessionsTable>): SessionRecord {
 export type TurnSummary = Pick<TurnRecord, 'reason' | 'output' | 'structured' | 'usage' | 'steps'>;
 
 export function turnOfRow(row: Selectable<TurnsTable> & { readonly session_id: SessionId }): TurnRecord {
-  const summary = row.summary === null ? undefined : (JSON.parse(row.summary) as TurnSummary);
+  const where = `The row of turn ${String(row.turn)} of session ${row.session_id}`;
+  const summary = row.summary === null ? undefined : (parseObject(row.summary, where) as TurnSummary);
   return {
     uid: row.session_uid,
     sessionId: row.session_id,
     turn: row.turn,
     ended: summary !== undefined,
-    requestIds: JSON.parse(row.request_ids) as RequestId[],
+    requestIds: parseJson(row.request_ids, where) as RequestId[],
     openedAt: row.opened_at,
     startedAt: row.started_at,
     ...(row.ended_at === null ? {} : { endedAt: row.ended_at }),
@@ -140,7 +144,10 @@ export function frameOfRow(row: Selectable<FramesTable>): { readonly seq: number
       attempt: row.attempt,
       ...(row.call === MODEL_CALL ? {} : { call: row.call }),
       index: row.chunk_index,
-      chunks: JSON.parse(row.chunks) as Frame['chunks'],
+      chunks: parseJson(
+        row.chunks,
+        `Frame ${String(row.frame)} of session ${row.session_uid}`,
+      ) as Frame['chunks'],
     },
   };
 }

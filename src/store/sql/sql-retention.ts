@@ -16,7 +16,7 @@ import type { SqlFrames } from './sql-frames.js';
 const SETTLED_AFTER_MS = 60_000;
 
 /** The tables that hold rows of sessions, but for the session's own. */
-const TABLES_OF_SESSIONS = [
+export const TABLES_OF_SESSIONS = [
   'events',
   'turns',
   'attempts',

@@ -4,12 +4,18 @@
  * Owns that the damaged file is kept: it is moved aside, never written. What its rows mean is judged afterwards, by who
  * checks the sessions.
  */
-import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
+import { StoreError } from '../session-store.js';
+import { columnsOf, readRows } from './readable-rows.js';
+import { restoreNames } from './session-names.js';
 
 const COMPANIONS = ['', '-wal', '-shm'];
 /** Enough to tell a person; a damaged file may have thousands. */
 const MAX_COMPLAINTS = 20;
+/** Which migrations a file has had, as it says itself. */
+const BOOKKEEPING = /_migration(_lock)?$/;
 
 /** What SQLite complains of in the file; nothing where it is whole. Throws nothing. */
 export function complaintsOf(file: string): readonly string[] {
@@ -34,13 +40,17 @@ export interface Salvage {
   readonly by: 'reindex' | 'copy';
   /** Rows that were copied, by table. */
   readonly rows: Readonly<Record<string, number>>;
-  /** Tables that could not be read to their end. */
+  /** Tables of which rows are lost. */
   readonly incomplete: readonly string[];
 }
 
 export interface SalvageOptions {
-  /** Makes a file of that name with all tables and nothing in them. */
-  readonly createEmpty: (file: string) => Promise<void>;
+  /**
+   * Brings a file of that name to this version's tables, and makes it where there is none.
+   *
+   * @throws `StoreError` `SCHEMA_TOO_NEW`.
+   */
+  readonly makeCurrent: (file: string) => Promise<void>;
   /** Names the file that is moved aside. */
   readonly at: string;
   /** Whether it is all the same where no row can be had. */
@@ -55,27 +65,27 @@ export class SalvageError extends Error {
 /**
  * Puts a whole file in the place of a damaged one, with all rows that can be read. Nobody has the file open.
  *
- * @throws SalvageError, with everything as it was.
+ * @throws SalvageError, and `StoreError` `SCHEMA_TOO_NEW` where a later version made the file; with everything as it was.
  */
 export async function salvage(
   file: string,
-  { createEmpty, at, mayBeEmpty }: SalvageOptions,
+  { makeCurrent, at, mayBeEmpty }: SalvageOptions,
 ): Promise<Salvage> {
   const aside = `${file}.damaged-${at.replaceAll(':', '-')}`;
   if (reindexed(file, aside)) return { aside, by: 'reindex', rows: {}, incomplete: [] };
-  const fresh = `${file}.salvaged`;
-  removeFile(fresh);
+  const folder = mkdtempSync(join(dirname(file), '.salvage-'));
   try {
-    await createEmpty(fresh);
-    const copied = copyRows(file, fresh);
+    const { fresh, ...copied } = await copyInto(folder, file, makeCurrent);
     const count = Object.values(copied.rows).reduce((sum, rows) => sum + rows, 0);
     if (count === 0 && !mayBeEmpty) throw new SalvageError('Not one row can be read of it.');
     moveFile(file, aside);
     moveFile(fresh, file);
     return { aside, by: 'copy', ...copied };
   } catch (error) {
-    removeFile(fresh);
-    throw error instanceof SalvageError ? error : new SalvageError(messageOf(error), { cause: error });
+    if (error instanceof SalvageError || error instanceof StoreError) throw error;
+    throw new SalvageError(messageOf(error), { cause: error });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 
@@ -95,79 +105,149 @@ function reindexed(file: string, aside: string): boolean {
   } catch {
     // More than indexes is damaged.
   }
-  removeFile(file);
+  for (const companion of COMPANIONS) rmSync(file + companion, { force: true });
   moveFile(aside, file);
   return false;
 }
 
-function copyRows(from: string, to: string): Pick<Salvage, 'rows' | 'incomplete'> {
-  const source = new Database(from, { readonly: true, fileMustExist: true });
-  const target = new Database(to);
+type Copied = Pick<Salvage, 'rows' | 'incomplete'>;
+
+/** A file of an older version is copied as it is and brought to this one afterwards; its rows may mean something else. */
+async function copyInto(
+  folder: string,
+  file: string,
+  makeCurrent: SalvageOptions['makeCurrent'],
+): Promise<Copied & { readonly fresh: string }> {
+  const fresh = inFolder(folder, 'fresh', file);
+  await makeCurrent(fresh);
+  if (!hasSameTables(file, fresh)) {
+    const old = inFolder(folder, 'as-it-was', file);
+    try {
+      await makeCurrent(old);
+      copyTables(file, old);
+      const copied = copyRows(file, old, { withBookkeeping: true });
+      await makeCurrent(old);
+      return { fresh: old, ...copied };
+    } catch (error) {
+      if (error instanceof StoreError && error.code === 'SCHEMA_TOO_NEW') throw error;
+      // Not even what its tables were can be told: the columns that this version has are all that can be looked for.
+    }
+  }
+  return { fresh, ...copyRows(file, fresh, { withBookkeeping: false }) };
+}
+
+function inFolder(folder: string, name: string, file: string): string {
+  mkdirSync(join(folder, name));
+  return join(folder, name, basename(file));
+}
+
+function hasSameTables(file: string, fresh: string): boolean {
   try {
-    const tables = target
-      .prepare("select name from sqlite_master where type = 'table' and name not like 'sqlite_%'")
+    return withFiles(file, fresh, (source, target) =>
+      tablesOf(target).every((table) => columnsOf(source, table).join() === columnsOf(target, table).join()),
+    );
+  } catch {
+    // The description of the tables is damaged.
+    return false;
+  }
+}
+
+/** Makes the tables and indexes of one file those of another one. */
+function copyTables(from: string, to: string): void {
+  withFiles(from, to, (source, target) => {
+    for (const table of tablesOf(target)) target.exec(`drop table "${table}"`);
+    const statements = source
+      .prepare(
+        "select sql from sqlite_master where sql is not null and name not like 'sqlite_%' order by rowid",
+      )
       .pluck()
       .all() as string[];
+    for (const statement of statements) target.exec(statement);
+  });
+}
+
+function copyRows(
+  from: string,
+  to: string,
+  { withBookkeeping }: { readonly withBookkeeping: boolean },
+): Copied {
+  return withFiles(from, to, (source, target) => {
     const rows: Record<string, number> = {};
     const incomplete: string[] = [];
-    for (const table of tables) {
+    for (const table of tablesOf(target)) {
+      if (!withBookkeeping && BOOKKEEPING.test(table)) continue;
       const { count, isWhole } = copyTable(source, target, table);
       rows[table] = count;
       if (!isWhole) incomplete.push(table);
     }
+    if (incomplete.includes('sessions')) restoreNames(source, target);
     return { rows, incomplete };
-  } finally {
-    source.close();
-    target.close();
-  }
+  });
 }
 
-/** From both ends: what is damaged in the middle hides nothing behind it. */
 function copyTable(
   source: Database.Database,
   target: Database.Database,
   table: string,
 ): { count: number; isWhole: boolean } {
-  const columns = (target.pragma(`table_info("${table}")`) as { name: string }[]).map(
-    ({ name }) => `"${name}"`,
-  );
+  const there = new Set(sourceColumns(source, table));
+  const columns = columnsOf(target, table).filter((name) => there.has(name));
+  if (columns.length === 0) return { count: 0, isWhole: false };
+  const names = columns.map((name) => `"${name}"`).join(', ');
   const insert = target.prepare(
-    `insert or ignore into "${table}" (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`,
+    `insert or ignore into "${table}" (${names}) values (${columns.map(() => '?').join(', ')})`,
   );
   let count = 0;
-  for (const direction of ['asc', 'desc']) {
-    target.exec('begin');
-    let isWhole = true;
-    try {
-      const select = source.prepare(
-        `select ${columns.join(', ')} from "${table}" not indexed order by rowid ${direction}`,
-      );
-      for (const row of select.raw().iterate() as IterableIterator<unknown[]>) {
-        try {
-          count += insert.run(...row).changes;
-        } catch {
-          // A row that no table of this schema takes holds nothing that can be used.
-          isWhole = false;
-        }
-      }
-    } catch {
-      // The pages from here on cannot be read this way round.
-      isWhole = false;
-    }
-    target.exec('commit');
-    if (isWhole) return { count, isWhole };
+  let isTaken = true;
+  target.exec('begin');
+  const isRead = readRows(source, { table, columns }, (row) => {
+    const { changes } = insert.run(...row);
+    count += changes;
+    // One that no table of this version takes, or that is there already, holds nothing that can be used.
+    isTaken &&= changes === 1;
+  });
+  target.exec('commit');
+  return { count, isWhole: isRead && isTaken };
+}
+
+function sourceColumns(source: Database.Database, table: string): string[] {
+  try {
+    return columnsOf(source, table);
+  } catch {
+    // The description of the tables is damaged.
+    return [];
   }
-  return { count, isWhole: false };
+}
+
+function tablesOf(database: Database.Database): string[] {
+  return database
+    .prepare("select name from sqlite_master where type = 'table' and name not like 'sqlite_%'")
+    .pluck()
+    .all() as string[];
+}
+
+function withFiles<T>(
+  from: string,
+  to: string,
+  work: (source: Database.Database, target: Database.Database) => T,
+): T {
+  const source = new Database(from, { readonly: true, fileMustExist: true });
+  try {
+    const target = new Database(to, { fileMustExist: true });
+    try {
+      return work(source, target);
+    } finally {
+      target.close();
+    }
+  } finally {
+    source.close();
+  }
 }
 
 function moveFile(from: string, to: string): void {
   for (const companion of COMPANIONS) {
     if (existsSync(from + companion)) renameSync(from + companion, to + companion);
   }
-}
-
-function removeFile(file: string): void {
-  for (const companion of COMPANIONS) rmSync(file + companion, { force: true });
 }
 
 function messageOf(error: unknown): string {
