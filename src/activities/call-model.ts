@@ -26,6 +26,7 @@ import type { RunTool } from './run-tool.js';
 import { askRequestError, type RequestErrorVerdict } from './run-turn-hooks.js';
 import { wrapStream } from './stream-hooks.js';
 import type { HookPlace } from './turn-hooks.js';
+import { untilStored } from './until-stored.js';
 import { hookSession, settingsInForce, spendingLimitReached } from './turn-settings.js';
 
 /** How the call stands when the activity begins. */
@@ -123,7 +124,10 @@ class ModelAttempt {
   async run(conversations: ConversationCache): Promise<SessionState | 'aborted'> {
     const { deps, scope, attempt } = this;
     const frames = new FrameWriter(deps.store, attempt.uid, attempt.ref, (error) => {
-      scope.stop(isFenced(error) ? 'given-up' : 'shutdown');
+      if (isFenced(error)) scope.stop('given-up');
+      // Nobody sees the rest as it comes. The answer is what was paid for, and it is what the log waits for.
+      else
+        deps.logger.warn({ err: error, ...attempt.ref }, 'the rest of an answer is not shown before its end');
     });
     try {
       const fold = await conversations.read(attempt.uid);
@@ -148,8 +152,8 @@ class ModelAttempt {
         this.#timing.firstByteAt ??= this.#now();
         for (const shown of this.#assembler.add(chunk)) frames.push(shown);
       }
-      await frames.flush();
-      return await this.#settle();
+      await frames.flush().catch(unlessAway);
+      return await untilStored({ scope, logger: deps.logger }, () => this.#settle());
     } catch (error) {
       if (scope.stopped !== undefined) return await this.#stopped(frames);
       if (error instanceof ModelFailure) return await this.#failed(error);
@@ -329,6 +333,10 @@ class ModelAttempt {
   #now(): string {
     return new Date(this.deps.clock()).toISOString();
   }
+}
+
+function unlessAway(error: unknown): void {
+  if (!(error instanceof StoreError) || error.code !== 'STORE_UNAVAILABLE') throw error;
 }
 
 function pickModel({ provider, model }: EventData<'request/header'>) {

@@ -57,13 +57,16 @@ function guarded<I extends { readonly turn: number }, O>(
       return await activity(input);
     } catch (error) {
       const failure = unexpectedFailure(error);
-      if (isGivenUp(failure)) logger.warn({ input }, 'an attempt was given up and wrote nothing more');
+      if (isOfType(failure, ACTIVITY_FAILURE.attemptSuperseded))
+        logger.warn({ input }, 'an attempt was given up and wrote nothing more');
+      else if (isOfType(failure, ACTIVITY_FAILURE.storeUnavailable))
+        logger.warn({ err: error, input }, 'the session log does not answer; the activity is tried again');
       else if (failure !== error) logger.error({ err: error, input }, 'an activity failed unexpectedly');
       throw failure;
     }
   };
 }
 
-function isGivenUp(failure: unknown): boolean {
-  return failure instanceof ApplicationFailure && failure.type === ACTIVITY_FAILURE.attemptSuperseded;
+function isOfType(failure: unknown, type: string): boolean {
+  return failure instanceof ApplicationFailure && failure.type === type;
 }

@@ -19,6 +19,7 @@ import { answerOf, type AnsweredAsk } from './persons-verdict.js';
 import { effectiveArguments, rawArguments } from './raw-arguments.js';
 import { idempotencyKey, toolContext } from './tool-context.js';
 import { offeredTools, settingsInForce } from './turn-settings.js';
+import { untilStored } from './until-stored.js';
 
 /** Where a call ended: with its result staged, before its start because a person has yet to answer, or cut off because it took longer than it was given. */
 export type ToolRun = 'staged' | 'waiting' | 'too-slow';
@@ -228,7 +229,9 @@ async function runAttempt(deps: ActivityDeps, running: Running, limitMs?: number
     });
     await frames.flush().catch(() => undefined);
     const result = toldOfEdit(outcome, answered);
-    await deps.store.transact(ref.uid, (transaction) => stage(transaction, beginning.ref, result), RELAXED);
+    await untilStored({ scope, logger: deps.logger }, () =>
+      deps.store.transact(ref.uid, (transaction) => stage(transaction, beginning.ref, result), RELAXED),
+    );
     return 'staged';
   } catch (error) {
     if (scope.stopped === 'given-up') throw activityFailures.givenUp();

@@ -7,7 +7,7 @@ import type { AskRecord, SessionRecord, SessionStore } from '../store/session-st
 import { ProblemError } from './problem.js';
 import { contextOf } from './request-context.js';
 import { parseQuery, queryParameters } from './request-input.js';
-import { unlessDeleted } from './unless-deleted.js';
+import { unlessDeleted, unlessUnreadable } from './unless-deleted.js';
 
 const pageParameters = {
   limit: queryParameters.limit,
@@ -69,8 +69,9 @@ async function askPage<T>(
   });
   const page = records.slice(0, limit);
   const items: T[] = [];
+  const tolerant = session === undefined ? unlessUnreadable : unlessDeleted;
   for (const record of page) {
-    const item = await unlessDeleted(() => read(store, record));
+    const item = await tolerant(() => read(store, record));
     if (item !== undefined) items.push(item);
   }
   return { items, nextCursor: records.length > limit ? (page.at(-1)?.id ?? null) : null };

@@ -7,7 +7,7 @@ import { endedTurnResource } from '../store/ended-turn.js';
 import type { SessionStore, TurnFilter, TurnPlace, TurnRecord } from '../store/session-store.js';
 import { parseQuery, queryParameters } from './request-input.js';
 import { readTurn } from './resources.js';
-import { unlessDeleted } from './unless-deleted.js';
+import type { unlessDeleted } from './unless-deleted.js';
 
 const METADATA = 'metadata.';
 
@@ -44,14 +44,15 @@ export function parseTurnQuery<C>(
   };
 }
 
-/** The turns as they are now; one that was deleted since the list was read is left out. */
+/** The turns as they are now; `tolerant` says which ones are left out where they cannot be read. */
 export async function turnResources(
   store: SessionStore,
   records: readonly TurnRecord[],
+  tolerant: typeof unlessDeleted,
 ): Promise<TurnResource[]> {
   const items: TurnResource[] = [];
   for (const record of records) {
-    const resource = await unlessDeleted(() =>
+    const resource = await tolerant(() =>
       record.ended
         ? endedTurnResource(store, record)
         : readTurn(store, { uid: record.uid, id: record.sessionId }, record.turn),

@@ -8,7 +8,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../contract/ids.js';
 import { isOpen } from '../core/asks.js';
 import type { TurnEngine } from '../contract/turn-engine.js';
-import type { OpenTurnRecord, SessionStore } from '../store/session-store.js';
+import { StoreError, type OpenTurnRecord, type SessionStore } from '../store/session-store.js';
 import { startSweeps, type Sweeper } from './sweeps.js';
 
 /** A turn whose log has not grown for this long is nudged; one that waits or works on is not harmed by it. */
@@ -29,6 +29,9 @@ export interface SweeperDeps {
   /** While the engine is away there is nobody to tell. */
   readonly isEngineUp: () => boolean;
 }
+
+/** `unreadable`: the log is damaged or of another version, and asking again soon brings nothing. */
+type Nudge = 'told' | 'failed' | 'unreadable';
 
 interface Nudged {
   readonly updatedAt: string;
@@ -57,19 +60,22 @@ export function startSweeper({ store, engine, clock, logger, isEngineUp }: Sweep
     }
   };
 
-  const nudge = async (record: OpenTurnRecord, isTold: boolean): Promise<boolean> => {
+  const nudge = async (record: OpenTurnRecord, isTold: boolean): Promise<Nudge> => {
     const { uid, turn, cancelRequested } = record;
     try {
       await engine.startTurn(uid, turn);
       if (cancelRequested) await engine.cancelTurn(uid, turn);
       if (!isTold) await tellDecisions(record);
-      return true;
+      return 'told';
     } catch (error) {
+      const isUnreadable = error instanceof StoreError && error.code.startsWith('LOG_');
       logger.warn(
         { err: error, uid, turn },
-        'an open turn could not be told to the engine; it is tried again',
+        isUnreadable
+          ? 'the log of an open turn cannot be read, and nothing goes on in it: "turnkeeper doctor" says what to do'
+          : 'an open turn could not be told to the engine; it is tried again',
       );
-      return false;
+      return isUnreadable ? 'unreadable' : 'failed';
     }
   };
 
@@ -104,10 +110,12 @@ export function startSweeper({ store, engine, clock, logger, isEngineUp }: Sweep
         next.set(key, same);
         continue;
       }
-      const told = await nudge(record, same?.told === true);
-      const pauseMs = told
-        ? Math.min(MAX_PAUSE_MS, same === undefined ? FIRST_PAUSE_MS : same.pauseMs * 2)
-        : FIRST_PAUSE_MS / 2;
+      const outcome = await nudge(record, same?.told === true);
+      const told = outcome === 'told';
+      const pauseMs =
+        outcome === 'failed'
+          ? FIRST_PAUSE_MS / 2
+          : Math.min(MAX_PAUSE_MS, same === undefined ? FIRST_PAUSE_MS : same.pauseMs * 2);
       const isStuck =
         same !== undefined && told
           ? await look(record, same).catch((error: unknown) => {

@@ -6,7 +6,7 @@
 import { arch } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@temporalio/client';
-import { pino, type Logger } from 'pino';
+import type { Logger } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
 import type { ActivityDeps } from '../activities/activity-deps.js';
 import { createActivities } from '../activities/create-activities.js';
@@ -42,6 +42,7 @@ import { listen } from './http-server.js';
 import { checkExposure, hostsAnswered } from './server-exposure.js';
 import { createMetrics } from './metrics.js';
 import { startRetention } from './retention.js';
+import { createServerLog } from './server-log.js';
 import { startSweeper } from './sweeper.js';
 import { watchStandstills } from './standstills.js';
 import { createTemporalTurnEngine } from './temporal-turn-engine.js';
@@ -83,7 +84,7 @@ export interface Turnkeeper {
  */
 export async function startTurnkeeper(options: TurnkeeperOptions = {}): Promise<Turnkeeper> {
   const env = options.env ?? process.env;
-  const logger = options.logger ?? pino({ level: 'warn' }, pino.destination({ dest: 2, sync: true }));
+  const logger = options.logger ?? createServerLog();
   const loaded = loadConfiguration({ flags: options.flags ?? {}, env });
   const { configuration } = loaded;
   const location = storeLocation(configuration);

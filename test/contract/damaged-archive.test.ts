@@ -4,7 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { SessionEvent } from '../../src/contract/events.js';
 import type { SessionUid } from '../../src/contract/ids.js';
 import { ArchiveDamage } from '../../src/store/archive/archive-damage.js';
-import { LineWriter } from '../../src/store/archive/checked-lines.js';
+import { LineReader, LineWriter, linesOf } from '../../src/store/archive/checked-lines.js';
 import { checkLog } from '../support/log-invariants.js';
 import { randomLog } from '../support/random-log.js';
 import { storeLog } from '../support/stored-log.js';
@@ -12,6 +12,11 @@ import { seededRandom } from '../unit/model/seeded-random.js';
 import { plain, useArchive, type Imported } from './archive-fixture.js';
 
 const archive = useArchive();
+
+async function* chunksOf(bytes: Buffer): AsyncGenerator<Uint8Array, void, void> {
+  await Promise.resolve();
+  yield bytes;
+}
 
 describe('a file that is not whole', () => {
   let whole: readonly SessionEvent[];
@@ -88,6 +93,30 @@ describe('a file that is not whole', () => {
       await opened(damaged);
     }
   }, 90_000);
+
+  it('is read up to the damaged line, whichever byte is flipped or is the first that is missing', async () => {
+    /** How many lines are whole one after the other. */
+    const wholeLines = async (bytes: Buffer): Promise<number> => {
+      const reader = new LineReader();
+      let count = 0;
+      for await (const line of linesOf(chunksOf(bytes), Infinity)) {
+        if (!line.isWhole || reader.read(line.bytes) === undefined) break;
+        count += 1;
+      }
+      return count;
+    };
+    expect(await wholeLines(file)).toBe(lines.length);
+    // The check of a line is over all lines before it, and the same in each.
+    const beginning = lines.slice(0, 10);
+    const bytes = Buffer.from(beginning.join(''));
+    const lineOf = beginning.flatMap((line, n) => Array.from(Buffer.from(line), () => n));
+    for (const [at, line] of lineOf.entries()) {
+      expect(await wholeLines(bytes.subarray(0, at)), `cut at ${String(at)}`).toBe(line);
+      const flipped = Buffer.from(bytes);
+      flipped[at] = flipped[at]! ^ (1 << (at % 8));
+      expect(await wholeLines(flipped), `byte ${String(at)}`).toBe(line);
+    }
+  }, 60_000);
 
   it('is refused where lines are missing, doubled, swapped, or of another file', async () => {
     const other = await archive.exported(

@@ -7,7 +7,8 @@ import { openSqliteStore } from '../../src/store/sqlite/open.js';
 import { seededRandom } from '../unit/model/seeded-random.js';
 import { DamagedHome, expectWorks, makeWholeLog, type WholeLog } from './damaged-home.js';
 
-const SEEDS = Number(process.env.TURNKEEPER_TEST_DAMAGES ?? 250);
+/** `TURNKEEPER_TEST_DAMAGES` makes it more. */
+const SEEDS = Number(process.env.TURNKEEPER_TEST_DAMAGES ?? 150);
 const PAGE_BYTES = 4096;
 
 let whole: WholeLog;
@@ -114,7 +115,7 @@ describe('a log whose files are damaged anywhere', () => {
     for (let seed = 1; seed <= SEEDS; seed += 1) {
       const where = damageOne(seed);
       const examined = await home.examine();
-      const isSeen = [examined.store, examined.sessions].some(({ status }) => status !== 'ok');
+      const isSeen = [examined.store, examined.sessions].some(({ status }) => status === 'problem');
       if (isSeen) count.seen += 1;
       const refusal = await refused(async () => {
         const store = await openSqliteStore({ path: home.file, clock: Date.now });
@@ -140,7 +141,7 @@ describe('a log whose files are damaged anywhere', () => {
         for (const { uid } of await store.listSessions({ tenant: 'tenant', limit: 1000 })) {
           const before = whole.sessions.find((session) => session.uid === uid);
           if (before === undefined) throw new Error(`${where}: ${uid} was no session.`);
-          await expectWorks(store, uid, before);
+          await expectWorks(store, before, where.endsWith('-wal'));
           count.sessions += 1;
         }
       });
@@ -152,7 +153,7 @@ describe('a log whose files are damaged anywhere', () => {
     }
     // A first page that is destroyed leaves nothing; that happens now and then, and not mostly.
     expect(count.lost, JSON.stringify(count)).toBeLessThan(SEEDS / 5);
+    expect(count.seen, JSON.stringify(count)).toBeLessThan(SEEDS);
     expect(count.sessions, JSON.stringify(count)).toBeGreaterThan(count.mended * whole.sessions.length * 0.8);
-    if (SEEDS > 250) console.log(JSON.stringify(count));
   }, 590_000);
 });

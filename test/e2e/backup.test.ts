@@ -1,18 +1,15 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { strayEngines } from '../../src/runtime/engine/engine-state.js';
 import { checkLog } from '../support/log-invariants.js';
 import {
   askedApproval,
   commandModel,
   decideByHttp,
   install,
-  signalEngine,
   until,
   type Installation,
 } from '../support/installation.js';
-import { isAlive } from '../support/processes.js';
 import { runCli } from '../support/serve-process.js';
 
 const ends: (() => unknown)[] = [];
@@ -92,49 +89,3 @@ describe('a backup', () => {
     expect(existsSync(join(installation.home, '..', 'c'))).toBe(false);
   });
 });
-
-describe('an engine that has lost its last commits, as after a power cut', () => {
-  it.each(['an older copy', 'nothing at all', 'rubbish'])(
-    'goes on from the log with %s, and nothing runs twice',
-    async (what) => {
-      const installation = await installed();
-      await installation.serve();
-      await installation.prompt(effect('before'));
-      await until(() => installation.file('effects.log').includes('before'));
-      const older = join(installation.home, '..', 'older');
-      mkdirSync(older);
-      // As the disk had it in that moment: the WAL is a part of it.
-      signalEngine(installation, 'SIGSTOP');
-      for (const name of databaseFiles(installation))
-        cpSync(join(installation.home, name), join(older, name));
-      signalEngine(installation, 'SIGCONT');
-      const asking = await installation.prompt(effect('asked'), 'asking');
-      const approvalId = await askedApproval(installation, asking);
-      const running = await installation.prompt(`${effect('running')}; sleep 2`);
-      await until(() => installation.file('effects.log').includes('running'));
-      signalEngine(installation, 'SIGKILL');
-      await installation.server.end('SIGKILL');
-      await engineEnded(installation);
-      for (const name of databaseFiles(installation)) rmSync(join(installation.home, name));
-      if (what === 'an older copy')
-        for (const name of readdirSync(older)) cpSync(join(older, name), join(installation.home, name));
-      if (what === 'rubbish')
-        writeFileSync(join(installation.home, 'temporal.db'), 'no database '.repeat(1000));
-      await installation.serve();
-      expect((await decideByHttp(installation.url, approvalId, 'allow')).status).toBe(200);
-      await expectAllDone(installation, [asking, running], ['before', 'asked', 'running']);
-    },
-  );
-});
-
-function databaseFiles({ home }: Installation): string[] {
-  return readdirSync(home).filter((name) => name.startsWith('temporal.db'));
-}
-
-/** Resolves when no engine works in the home any more: one may have been started again before its server was killed. */
-async function engineEnded({ home }: Installation): Promise<void> {
-  for (const { pid } of strayEngines(home, undefined)) {
-    process.kill(pid, 'SIGKILL');
-    await until(() => !isAlive(pid));
-  }
-}

@@ -1,12 +1,23 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
+import Database from 'better-sqlite3';
 import { pino } from 'pino';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
@@ -83,6 +94,19 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   const exited = once(child, 'exit');
   process.kill(-child.pid!, signal);
   await exited;
+}
+
+/** Damage that an engine does not come upon when it starts. */
+function damageTableOfNobody(file: string): void {
+  const database = new Database(file);
+  database.exec("create table nobodys (text); insert into nobodys values ('text')");
+  const page = database.prepare("select rootpage from sqlite_master where name = 'nobodys'").pluck().get();
+  const size = database.pragma('page_size', { simple: true });
+  database.pragma('wal_checkpoint(truncate)');
+  database.close();
+  const descriptor = openSync(file, 'r+');
+  writeSync(descriptor, Buffer.alloc(Number(size), 7), 0, Number(size), (Number(page) - 1) * Number(size));
+  closeSync(descriptor);
 }
 
 describe('the embedded engine', { timeout: TEST_TIMEOUT_MS }, () => {
@@ -205,11 +229,38 @@ describe('the embedded engine', { timeout: TEST_TIMEOUT_MS }, () => {
     server.close();
   });
 
-  it('shows the last lines of its log where its database is damaged', async () => {
-    writeFileSync(join(home, 'temporal.db'), Buffer.alloc(8192, 7));
+  it.each([
+    ['damaged', Buffer.alloc(8192, 7)],
+    ['empty, as a power cut may leave it', Buffer.alloc(0)],
+  ])('puts a database aside that is %s, and starts with a new one', async (_what, bytes) => {
+    const file = join(home, 'temporal.db');
+    writeFileSync(file, bytes);
+    const client = await connect(await start());
+    await startWorkflow(client);
+    expect(await statusOfWorkflow(client)).toBe('RUNNING');
+    const aside = readdirSync(home).filter((name) => name.startsWith('temporal.db.damaged-'));
+    expect(aside.map((name) => readFileSync(join(home, name)))).toContainEqual(bytes);
+  });
+
+  it('keeps a database that is whole and not its own, and shows the last lines of its log', async () => {
+    const file = join(home, 'temporal.db');
+    new Database(file).exec('create table namespaces (id); insert into namespaces values (1)').close();
     const refused = start();
     await expect(refused).rejects.toMatchObject({ code: 'ENGINE_START_FAILED' });
-    await expect(refused).rejects.toThrow(/engine\.log:\n[^]*file is not a database/);
+    await expect(refused).rejects.toThrow(/engine\.log:\n[^]*has no column/);
+    expect(existsSync(file)).toBe(true);
+  });
+
+  it('looks for damage where the last engine was not stopped, for it may start all the same', async () => {
+    const first = await start();
+    await startWorkflow(await connect(first));
+    await first.stop();
+    const [file, state] = [join(home, 'temporal.db'), join(home, 'engine.json')];
+    damageTableOfNobody(file);
+    const recorded = JSON.parse(readFileSync(state, 'utf8')) as object;
+    writeFileSync(state, JSON.stringify({ ...recorded, pid: 1, startTime: 'of another boot' }));
+    await start();
+    expect(readdirSync(home).filter((name) => name.startsWith('temporal.db.damaged-'))).not.toEqual([]);
   });
 
   it('says that the program cannot be executed', async () => {

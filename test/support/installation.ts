@@ -14,7 +14,7 @@ import {
   type Reply,
   type Script,
 } from './scripted-model-server.js';
-import { enginePid, freePort, startServe, type ServeProcess } from './serve-process.js';
+import { enginePid, freePort, startServe, type ServeOptions, type ServeProcess } from './serve-process.js';
 
 export interface InstallationOptions {
   readonly script: Script;
@@ -30,7 +30,7 @@ export interface Installation extends Omit<HomeFolder, 'remove'> {
   readonly server: ServeProcess;
   /** Where `serve` listens, also while none runs. */
   readonly url: string;
-  serve(): Promise<ServeProcess>;
+  serve(options?: Pick<ServeOptions, 'logFile'>): Promise<ServeProcess>;
   /** Prompts a new session and returns its id. */
   prompt(text: string, profile?: string): Promise<string>;
   /** The whole log of a session. */
@@ -69,8 +69,8 @@ export async function install({
     get server() {
       return server();
     },
-    serve: async () => {
-      const started = await startServe({ home: home.home, port, env });
+    serve: async (options = {}) => {
+      const started = await startServe({ home: home.home, port, env, ...options });
       servers.push(started);
       return started;
     },
@@ -94,6 +94,20 @@ export async function install({
 /** Resolves once the check holds. */
 export async function until(check: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await check())) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+/** What the session's turns said, once all of them have ended. */
+export async function outputsOf(
+  { server }: Installation,
+  sessionId: string,
+  turns: number,
+): Promise<string[]> {
+  const outputs: string[] = [];
+  // The next one is opened by the end of the one before it.
+  for (let turn = 1; turn <= turns; turn += 1) {
+    outputs.push((await server.client.turn(sessionId, turn, { waitSeconds: 60 })).output ?? '');
+  }
+  return outputs;
 }
 
 /** What a program outside reads of a problem or an approval. */

@@ -2,7 +2,7 @@
  * A real `turnkeeper serve` in a process of its own, to be killed for real. Needs the build (`npm run build`).
  */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,6 +15,8 @@ export interface ServeOptions {
   /** Default: any free port. */
   readonly port?: number;
   readonly env?: Readonly<Record<string, string>>;
+  /** Where standard error goes; default: into `output`. */
+  readonly logFile?: string;
 }
 
 export interface ServeProcess {
@@ -35,7 +37,11 @@ export interface FinishedProcess {
 
 /** Starts `serve` on a free port and resolves when it is ready. Rejects with its output where it ends before. */
 export async function startServe(options: ServeOptions): Promise<ServeProcess> {
-  const child = spawnCli(['serve', '--home', options.home, '--port', String(options.port ?? 0)], options.env);
+  const child = spawnCli(
+    ['serve', '--home', options.home, '--port', String(options.port ?? 0)],
+    options.env,
+    options.logFile,
+  );
   let output = '';
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
   const url = await new Promise<string>((resolve, reject) => {
@@ -87,11 +93,18 @@ export async function runCli(
 }
 
 /** Starts a command without waiting for it. */
-export function spawnCli(args: readonly string[], env: Readonly<Record<string, string>> = {}): ChildProcess {
-  return spawn(process.execPath, [MAIN, ...args], {
-    stdio: ['pipe', 'pipe', 'pipe'],
+export function spawnCli(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  logFile?: string,
+): ChildProcess {
+  const log = logFile === undefined ? undefined : openSync(logFile, 'a');
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    stdio: ['pipe', 'pipe', log ?? 'pipe'],
     env: { ...withoutOwnVariables(process.env), ...env },
   });
+  if (log !== undefined) closeSync(log);
+  return child;
 }
 
 /** The pid of the embedded engine of a home. */

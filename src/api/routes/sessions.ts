@@ -23,7 +23,7 @@ import { checkModelChoice, pinnedChoice } from '../session-choice.js';
 import { createSession } from '../session-creation.js';
 import { deleteSession, deleteUnchangedSession } from '../session-deletion.js';
 import { sessionOf } from '../session-lookup.js';
-import { unlessDeleted } from '../unless-deleted.js';
+import { unlessUnreadable } from '../unless-deleted.js';
 
 /** ISO 8601, as the log has times. */
 const timeSchema = z.iso
@@ -68,7 +68,7 @@ export function sessionRoutes(deps: AppDeps, nudge: EngineNudge): Router {
     const page = records.slice(0, limit);
     const items: SessionResource[] = [];
     for (const record of page) {
-      const item = await unlessDeleted(() => resourceOf(record));
+      const item = await unlessUnreadable(() => resourceOf(record));
       if (item !== undefined) items.push(item);
     }
     response.json({ items, nextCursor: records.length > limit ? (page.at(-1)?.uid ?? null) : null });

@@ -6,6 +6,7 @@ import { parseQuery, queryParameters, turnNumberOf } from '../request-input.js';
 import { contextOf } from '../request-context.js';
 import { sessionOf } from '../session-lookup.js';
 import { parseTurnQuery, turnCursor, turnCursorSchema, turnResources } from '../turn-list.js';
+import { unlessDeleted, unlessUnreadable } from '../unless-deleted.js';
 import { waitForTurn } from '../turn-wait.js';
 
 export function turnRoutes({ store }: AppDeps): Router {
@@ -21,7 +22,7 @@ export function turnRoutes({ store }: AppDeps): Router {
     const page = records.slice(0, limit);
     const last = page.at(-1);
     response.json({
-      items: await turnResources(store, page),
+      items: await turnResources(store, page, unlessUnreadable),
       nextCursor: records.length > limit && last !== undefined ? turnCursor(last) : null,
     });
   });
@@ -36,7 +37,7 @@ export function turnRoutes({ store }: AppDeps): Router {
     });
     const page = records.slice(0, limit);
     response.json({
-      items: await turnResources(store, page),
+      items: await turnResources(store, page, unlessDeleted),
       nextCursor: records.length > limit ? String(page.at(-1)?.turn) : null,
     });
   });

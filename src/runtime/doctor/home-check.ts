@@ -25,7 +25,7 @@ export const homeCheck: Check = {
       ? ok(`${home} can be written, and is closed to other users.`)
       : warning(
           `${home} is open to other users of this machine (mode ${(mode & 0o777).toString(8)}), and what sessions say ` +
-            `stands in it: chmod 700 ${home}`,
+            'stands in it. The next start of the server closes it; until then "chmod 700" does.',
         );
   },
 };

@@ -1,6 +1,6 @@
 /** The session log's database as the doctor opens it: beside a server, to be looked at and not to be written. */
 import Database from 'better-sqlite3';
-import { Kysely, SqliteDialect } from 'kysely';
+import { Kysely, SqliteDialect, type SqliteDatabase } from 'kysely';
 import { checkSession, type SessionCheck } from '../../store/repair/check-session.js';
 import { StoreError } from '../../store/session-store.js';
 import { requireCurrentLog } from '../../store/sql/migrations.js';
@@ -17,12 +17,23 @@ export async function withDatabase<Tables, T>(
   work: (db: Kysely<Tables>) => Promise<T>,
 ): Promise<T> {
   const database = new Database(file, { ...options, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
-  const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database }) });
+  const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: withRollbacks(database) }) });
   try {
     return await work(db);
   } finally {
     await db.destroy();
   }
+}
+
+/** SQLite ends a transaction by itself where it cannot go on: what ended it is to be told, not that it is over already. */
+function withRollbacks(database: Database.Database): SqliteDatabase {
+  return {
+    close: () => {
+      database.close();
+    },
+    prepare: (statement) =>
+      database.prepare(statement === 'rollback' && !database.inTransaction ? 'select 1' : statement),
+  };
 }
 
 /** Calls `work` with the session log, to be read. */

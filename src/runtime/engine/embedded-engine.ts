@@ -4,21 +4,13 @@
  *
  * The caller holds the home's lock: two engines on one database would corrupt it.
  */
-import { existsSync, renameSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { complaintsOf } from '../../store/sqlite/salvage.js';
+import { putAsideDamagedDatabase } from './damaged-database.js';
 import { EngineError, portInUseError } from './engine-error.js';
 import { waitUntilHealthy } from './engine-health.js';
 import { adoptEngine, type EngineProcess } from './engine-process.js';
-import {
-  DATABASE_FILE,
-  readEngineState,
-  recordedEngine,
-  strayEngines,
-  writeEngineState,
-} from './engine-state.js';
+import { readEngineState, recordedEngine, strayEngines, writeEngineState } from './engine-state.js';
 import { findFreePort, isPortFree, LOOPBACK } from './free-port.js';
 import { engineCommand, launchEngine, type Ports } from './launch-engine.js';
 
@@ -113,16 +105,13 @@ async function takeOver(options: EmbeddedEngineOptions, signal: AbortSignal): Pr
 async function startNew(options: EmbeddedEngineOptions, signal: AbortSignal): Promise<Started> {
   const configured = options.port ?? 0;
   const kept = readEngineState(options.home);
-  let isMended = false;
+  // The last one was not stopped: a power cut damages what it wrote, and not each damage keeps an engine from starting.
+  if (kept?.pid !== undefined) putAsideDamagedDatabase(options);
   for (let attempt = 1; ; attempt += 1) {
     const ports = await choosePorts(configured, attempt === 1 ? kept : undefined);
     try {
       return { ports, engine: await launch(options, ports, signal), adopted: false };
     } catch (error) {
-      if (!isMended && isStartFailure(error) && moveDamagedDatabase(options)) {
-        isMended = true;
-        continue;
-      }
       // A port that nobody asked for was taken since it was found free.
       const isOtherPortPossible =
         error instanceof EngineError &&
@@ -131,25 +120,6 @@ async function startNew(options: EmbeddedEngineOptions, signal: AbortSignal): Pr
       if (!isOtherPortPossible || attempt === PORT_ATTEMPTS) throw error;
     }
   }
-}
-
-function isStartFailure(error: unknown): boolean {
-  return error instanceof EngineError && error.code === 'ENGINE_START_FAILED';
-}
-
-/** A damaged database is put aside: the session log has all that is needed to go on with an empty one. */
-function moveDamagedDatabase({ home, logger }: EmbeddedEngineOptions): boolean {
-  const file = join(home, DATABASE_FILE);
-  if (!existsSync(file) || complaintsOf(file).length === 0) return false;
-  const aside = `${file}.damaged-${new Date().toISOString().replaceAll(':', '-')}`;
-  for (const companion of ['', '-wal', '-shm']) {
-    if (existsSync(file + companion)) renameSync(file + companion, aside + companion);
-  }
-  logger.error(
-    { aside },
-    "the engine's database was damaged and is put aside; open turns go on from the session log",
-  );
-  return true;
 }
 
 async function choosePorts(configured: number, kept: Ports | undefined): Promise<Ports> {
@@ -166,9 +136,26 @@ async function firstFree(wishes: readonly (number | undefined)[]): Promise<numbe
   return findFreePort();
 }
 
-function launch(options: EmbeddedEngineOptions, ports: Ports, signal: AbortSignal): Promise<EngineProcess> {
+async function launch(
+  options: EmbeddedEngineOptions,
+  ports: Ports,
+  signal: AbortSignal,
+): Promise<EngineProcess> {
   const { cli, home, namespace, env = process.env } = options;
-  return launchEngine({ cli, home, namespace, ports, env, signal });
+  const start = () => launchEngine({ cli, home, namespace, ports, env, signal });
+  try {
+    return await start();
+  } catch (error) {
+    if (!isStartFailure(error) || !putAsideDamagedDatabase(options)) throw error;
+    return start();
+  }
+}
+
+function isStartFailure(error: unknown): boolean {
+  return (
+    error instanceof EngineError &&
+    (error.code === 'ENGINE_START_FAILED' || error.code === 'ENGINE_START_TIMEOUT')
+  );
 }
 
 class Supervisor implements EmbeddedEngine {

@@ -3,6 +3,7 @@
  *
  * Owns the word on it. What is done about a server that is away is its owner's.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import type { Logger } from 'pino';
 
@@ -85,17 +86,7 @@ export function watchHealth(options: HealthWatchOptions): HealthWatch {
   };
 }
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    timer.unref();
-    signal.addEventListener(
-      'abort',
-      () => {
-        clearTimeout(timer);
-        resolve();
-      },
-      { once: true },
-    );
-  });
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  // A rejection is the abort, which the caller sees.
+  await delay(ms, undefined, { signal, ref: false }).catch(() => undefined);
 }

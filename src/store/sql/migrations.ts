@@ -271,7 +271,7 @@ async function migrate<T>(
   if (error !== undefined) throw error instanceof Error ? error : new Error('The migration failed.');
 }
 
-/** The names of the migrations that the database has. @throws `StoreError` `SCHEMA_TOO_NEW`. */
+/** The names of the migrations that the database has. @throws `StoreError` `SCHEMA_TOO_NEW`, `LOG_CORRUPT`. */
 async function knownMigrations<T>(
   db: Kysely<T>,
   migrations: Record<string, Migration>,
@@ -281,9 +281,13 @@ async function knownMigrations<T>(
     .execute(db)
     .then(({ rows }) => rows.map(({ name }) => name))
     // The table does not exist before the first migration.
-    .catch(() => []);
+    .catch((): string[] => []);
   const unknown = applied.filter((name) => !Object.hasOwn(migrations, name));
   if (unknown.length > 0) {
+    // A newer version has all that this one has.
+    if (Object.keys(migrations).some((name) => !applied.includes(name))) {
+      throw new StoreError('LOG_CORRUPT', 'The database does not know any more which version made it.');
+    }
     throw new StoreError(
       'SCHEMA_TOO_NEW',
       `The database was made by a newer version of Turnkeeper (it has ${unknown.join(', ')}). ` +

@@ -78,6 +78,8 @@ export interface SqlBackend {
     durability: NonNullable<TransactOptions['durability']>,
     work: (db: Transaction<LogTables>) => Promise<T>,
   ): Promise<T>;
+  /** False from a transaction that the database could not take until one that it took. */
+  isWritable(): boolean;
   /** Gives a bounded part of the free space back to the file system; true while there may be more. */
   reclaimSpace(): Promise<boolean>;
   /** The error as a `StoreError` where it says that the database is away or full; else as it is. */
@@ -392,7 +394,7 @@ export class SqlSessionStore implements SessionStore {
   async ping(): Promise<boolean> {
     try {
       await this.backend.log.selectFrom('sessions').select('uid').limit(1).execute();
-      return true;
+      return this.backend.isWritable();
     } catch {
       // The answer is that the store does not answer.
       return false;

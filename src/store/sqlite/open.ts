@@ -64,13 +64,25 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sess
       await migrateLog(log);
       await migrateFrames(frames);
     }
+    let isWritable = true;
     return new SqlSessionStore(
       {
         kind: 'sqlite',
         log,
         frames,
-        transaction: (durability, work) =>
-          durability === 'full' ? log.transaction().execute(work) : relaxedTransaction(log, work),
+        transaction: async (durability, work) => {
+          try {
+            const done = await (durability === 'full'
+              ? log.transaction().execute(work)
+              : relaxedTransaction(log, work));
+            isWritable = true;
+            return done;
+          } catch (error) {
+            if (codeOf(error) === 'STORE_UNAVAILABLE') isWritable = false;
+            throw error;
+          }
+        },
+        isWritable: () => isWritable,
         reclaimSpace: () => reclaimSpace(log, frames, opened),
         translate,
         close: async () => {
@@ -165,11 +177,15 @@ const AWAY = ['BUSY', 'LOCKED', 'FULL', 'IOERR', 'CANTOPEN', 'READONLY', 'NOMEM'
 );
 
 function translate(error: unknown): unknown {
-  if (!(error instanceof Database.SqliteError)) return error;
-  const is = (prefix: string) => error.code.startsWith(prefix);
-  const code = CORRUPT.some(is) ? 'LOG_CORRUPT' : AWAY.some(is) ? 'STORE_UNAVAILABLE' : undefined;
-  if (code === undefined) return error;
+  const code = codeOf(error);
+  if (code === undefined || !(error instanceof Database.SqliteError)) return error;
   return new StoreError(code, `The session log's database failed: ${error.message} (${error.code}).`, {
     cause: error,
   });
+}
+
+function codeOf(error: unknown): 'LOG_CORRUPT' | 'STORE_UNAVAILABLE' | undefined {
+  if (!(error instanceof Database.SqliteError)) return undefined;
+  const is = (prefix: string) => error.code.startsWith(prefix);
+  return CORRUPT.some(is) ? 'LOG_CORRUPT' : AWAY.some(is) ? 'STORE_UNAVAILABLE' : undefined;
 }

@@ -1,50 +1,78 @@
 /**
  * All rows of a damaged table that can be read.
  *
- * Owns the way around damage: a range of row ids that cannot be read to its end goes on, in halves, behind the last row
- * that could, down to the one row that is lost.
+ * Owns the way around damage: the table is read from both ends, and what lies between is tried in ranges of row ids that
+ * are halved, down to the rows that are lost.
  */
 import type Database from 'better-sqlite3';
 
-/** SQLite gives no larger ones before these are used up. */
 const LAST_ROW_ID = 2n ** 62n;
+/** A row takes more bytes than that, with what the page says of it. */
+const MIN_ROW_BYTES = 16;
+/** Ranges that cannot be read, beyond the number of rows that could: of a table whose root is damaged none can. */
+const MAX_FAILURES = 2000;
 
 /** The columns of a table, in their order; none where there is no such table. */
 export function columnsOf(database: Database.Database, table: string): string[] {
   return (database.pragma(`table_info("${table}")`) as { name: string }[]).map(({ name }) => name);
 }
 
-/** Calls `take` with each row, in the order of `columns`. Returns whether all could be read. */
+/** Calls `take` with each row, its values in the order of `columns`. Returns whether all could be read. */
 export function readRows(
   database: Database.Database,
   { table, columns }: { readonly table: string; readonly columns: readonly string[] },
   take: (row: readonly unknown[]) => void,
 ): boolean {
   const names = columns.map((name) => `"${name}"`).join(', ');
-  const select = database
-    .prepare<[bigint, bigint]>(
-      `select rowid, ${names} from "${table}" not indexed where rowid between ? and ? order by rowid`,
-    )
-    .raw()
-    .safeIntegers();
-  let isWhole = true;
-  const ranges: (readonly [bigint, bigint])[] = [[-LAST_ROW_ID, LAST_ROW_ID]];
-  for (let range = ranges.pop(); range !== undefined; range = ranges.pop()) {
-    const [from, to] = range;
-    let next = from;
+  const select = (direction: 'asc' | 'desc') =>
+    database
+      .prepare<[bigint, bigint]>(
+        `select rowid, ${names} from "${table}" not indexed where rowid between ? and ? order by rowid ${direction}`,
+      )
+      .raw()
+      .safeIntegers();
+  const upwards = select('asc');
+  let taken = 0;
+  /** Reads as far as it goes. The last row id that could be read; none where there was none. */
+  const read = (statement: typeof upwards, from: bigint, to: bigint) => {
+    let last: bigint | undefined;
     try {
-      for (const [rowId, ...row] of select.iterate(from, to) as Iterable<[bigint, ...unknown[]]>) {
+      for (const [rowId, ...row] of statement.iterate(from, to) as Iterable<[bigint, ...unknown[]]>) {
         take(row);
-        next = rowId + 1n;
+        taken += 1;
+        last = rowId;
       }
+      return { last, isWhole: true };
     } catch {
       // The next row, or the page that it is on, cannot be read.
-      isWhole = false;
-      if (next < to) {
-        const middle = next + (to - next) / 2n;
-        ranges.push([middle + 1n, to], [next, middle]);
-      }
+      return { last, isWhole: false };
     }
+  };
+
+  const { last = 0n, isWhole } = read(upwards, 1n, LAST_ROW_ID);
+  if (isWhole) return true;
+  const { last: first } = read(select('desc'), last + 1n, LAST_ROW_ID);
+  // Where the end is damaged too nothing tells the last row id but how many rows there may be.
+  const end = first === undefined ? last + mostRows(database) : first - 1n;
+  // The larger ranges first, so that what is given up is small.
+  const ranges: (readonly [bigint, bigint])[] = [[last + 1n, end]];
+  let failures = 0;
+  for (const [from, to] of ranges) {
+    const range = read(upwards, from, to);
+    if (range.isWhole) continue;
+    failures += 1;
+    if (failures > MAX_FAILURES + taken) break;
+    const next = range.last === undefined ? from : range.last + 1n;
+    if (next >= to) continue;
+    const middle = next + (to - next) / 2n;
+    ranges.push([next, middle], [middle + 1n, to]);
   }
-  return isWhole;
+  return false;
+}
+
+function mostRows(database: Database.Database): bigint {
+  const bytes =
+    Number(database.pragma('page_count', { simple: true })) *
+    Number(database.pragma('page_size', { simple: true }));
+  return BigInt(Math.ceil(bytes / MIN_ROW_BYTES));
 }

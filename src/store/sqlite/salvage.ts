@@ -14,7 +14,8 @@ import { restoreNames } from './session-names.js';
 const COMPANIONS = ['', '-wal', '-shm'];
 /** Enough to tell a person; a damaged file may have thousands. */
 const MAX_COMPLAINTS = 20;
-/** Which migrations a file has had, as it says itself. */
+/** The tables that say which migrations a file has had. */
+const MIGRATIONS = /_migration$/;
 const BOOKKEEPING = /_migration(_lock)?$/;
 
 /** What SQLite complains of in the file; nothing where it is whole. Throws nothing. */
@@ -24,12 +25,21 @@ export function complaintsOf(file: string): readonly string[] {
     try {
       const rows = database.pragma(`integrity_check(${String(MAX_COMPLAINTS)})`) as Record<string, string>[];
       const complaints = rows.flatMap((row) => Object.values(row));
-      return complaints.length === 1 && complaints[0] === 'ok' ? [] : complaints;
+      if (complaints.length !== 1 || complaints[0] !== 'ok') return complaints;
+      readAll(database);
+      return [];
     } finally {
       database.close();
     }
   } catch (error) {
     return [messageOf(error)];
+  }
+}
+
+/** SQLite checks how pages hang together, and not that each of them can be read. @throws where one cannot. */
+function readAll(database: Database.Database): void {
+  for (const table of tablesOf(database)) {
+    for (const row of database.prepare(`select * from "${table}" not indexed`).raw().iterate()) void row;
   }
 }
 
@@ -72,14 +82,17 @@ export async function salvage(
   { makeCurrent, at, mayBeEmpty }: SalvageOptions,
 ): Promise<Salvage> {
   const aside = `${file}.damaged-${at.replaceAll(':', '-')}`;
-  if (reindexed(file, aside)) return { aside, by: 'reindex', rows: {}, incomplete: [] };
   const folder = mkdtempSync(join(dirname(file), '.salvage-'));
   try {
-    const { fresh, ...copied } = await copyInto(folder, file, makeCurrent);
+    const fresh = inFolder(folder, 'fresh', file);
+    await makeCurrent(fresh);
+    if (reindexed(file, { aside, fresh })) return { aside, by: 'reindex', rows: {}, incomplete: [] };
+    const old = inFolder(folder, 'as-it-was', file);
+    const { made, ...copied } = await copyOf(file, { fresh, old, makeCurrent });
     const count = Object.values(copied.rows).reduce((sum, rows) => sum + rows, 0);
     if (count === 0 && !mayBeEmpty) throw new SalvageError('Not one row can be read of it.');
     moveFile(file, aside);
-    moveFile(fresh, file);
+    moveFile(made, file);
     return { aside, by: 'copy', ...copied };
   } catch (error) {
     if (error instanceof SalvageError || error instanceof StoreError) throw error;
@@ -90,7 +103,10 @@ export async function salvage(
 }
 
 /** Indexes hold nothing of their own: where only they are damaged they are made anew, over a copy of the file. */
-function reindexed(file: string, aside: string): boolean {
+function reindexed(
+  file: string,
+  { aside, fresh }: { readonly aside: string; readonly fresh: string },
+): boolean {
   for (const companion of COMPANIONS) {
     if (existsSync(file + companion)) copyFileSync(file + companion, aside + companion);
   }
@@ -101,7 +117,7 @@ function reindexed(file: string, aside: string): boolean {
     } finally {
       database.close();
     }
-    if (complaintsOf(file).length === 0) return true;
+    if (complaintsOf(file).length === 0 && knowsItsVersion(file, fresh)) return true;
   } catch {
     // More than indexes is damaged.
   }
@@ -110,30 +126,44 @@ function reindexed(file: string, aside: string): boolean {
   return false;
 }
 
+/** Whether the migrations that the file names are the first ones of this version, or more. */
+function knowsItsVersion(file: string, fresh: string): boolean {
+  return withFiles(file, fresh, (source, target) =>
+    tablesOf(target)
+      .filter((table) => MIGRATIONS.test(table))
+      .every((table) => {
+        const names = (database: Database.Database) =>
+          database.prepare(`select name from "${table}" order by name`).pluck().all();
+        const [its, ours] = [names(source), names(target)];
+        return its.every((name, n) => n >= ours.length || name === ours[n]);
+      }),
+  );
+}
+
 type Copied = Pick<Salvage, 'rows' | 'incomplete'>;
 
 /** A file of an older version is copied as it is and brought to this one afterwards; its rows may mean something else. */
-async function copyInto(
-  folder: string,
+async function copyOf(
   file: string,
-  makeCurrent: SalvageOptions['makeCurrent'],
-): Promise<Copied & { readonly fresh: string }> {
-  const fresh = inFolder(folder, 'fresh', file);
-  await makeCurrent(fresh);
+  {
+    fresh,
+    old,
+    makeCurrent,
+  }: { readonly fresh: string; readonly old: string } & Pick<SalvageOptions, 'makeCurrent'>,
+): Promise<Copied & { readonly made: string }> {
   if (!hasSameTables(file, fresh)) {
-    const old = inFolder(folder, 'as-it-was', file);
     try {
       await makeCurrent(old);
       copyTables(file, old);
       const copied = copyRows(file, old, { withBookkeeping: true });
       await makeCurrent(old);
-      return { fresh: old, ...copied };
+      return { made: old, ...copied };
     } catch (error) {
       if (error instanceof StoreError && error.code === 'SCHEMA_TOO_NEW') throw error;
       // Not even what its tables were can be told: the columns that this version has are all that can be looked for.
     }
   }
-  return { fresh, ...copyRows(file, fresh, { withBookkeeping: false }) };
+  return { made: fresh, ...copyRows(file, fresh, { withBookkeeping: false }) };
 }
 
 function inFolder(folder: string, name: string, file: string): string {
@@ -233,6 +263,8 @@ function withFiles<T>(
 ): T {
   const source = new Database(from, { readonly: true, fileMustExist: true });
   try {
+    // Without it nothing at all is read of a file that was cut.
+    source.unsafeMode().pragma('writable_schema = on');
     const target = new Database(to, { fileMustExist: true });
     try {
       return work(source, target);

@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import {
+  chmodSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -12,12 +13,14 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { once } from 'node:events';
+import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runCli } from '../../../src/cli/program.js';
 import { checkNodeVersion, OLDEST_NODE } from '../../../src/runtime/doctor/program-checks.js';
 import type { NamedFinding } from '../../../src/runtime/doctor/run-doctor.js';
 import { acquireHomeLock, type HomeLock } from '../../../src/runtime/home/home-lock.js';
 import { openSqliteStore } from '../../../src/store/sqlite/open.js';
+import { TestSession } from '../../contract/session-store/store-fixture.js';
 import { environmentWithBubblewrap } from '../../support/bubblewrap.js';
 import { fakeIo } from './fake-io.js';
 
@@ -79,12 +82,19 @@ describe('the doctor', () => {
       'configuration',
       'node',
       'home',
+      'disk',
       'store',
+      'sessions',
       'server',
       'temporal',
+      'engine',
+      'worker',
+      'clock',
+      'provider',
       'bash',
       'ripgrep',
       'sandbox',
+      'turns',
     ]) {
       expect(out).toMatch(new RegExp(`^\\w+ +${check}: `, 'm'));
     }
@@ -146,6 +156,16 @@ describe('the check of the home', () => {
     });
   });
 
+  it('warns of one that other users may look into, and not of one that is closed', async () => {
+    for (const [mode, status] of [
+      [0o755, 'warning'],
+      [0o700, 'ok'],
+    ] as const) {
+      chmodSync(home, mode);
+      expect((await findings()).of('home').status).toBe(status);
+    }
+  });
+
   it('finds one that cannot be a folder', async () => {
     writeFileSync(join(folder, 'file'), '');
     const { code, of } = await findings({ TURNKEEPER_HOME: join(folder, 'file') });
@@ -171,6 +191,55 @@ describe('the check of the session log', () => {
     const before = readFileSync(file);
     expect((await findings()).of('store')).toMatchObject({ status: 'problem' });
     expect(readFileSync(file)).toEqual(before);
+  });
+});
+
+describe('an open turn', () => {
+  it('is explained, also alone, and a session that is not there is told so', async () => {
+    const store = await openSqliteStore({ path: join(home, 'sessions.db'), clock: Date.now });
+    for (const id of ['first', 'second', 'idle']) {
+      const session = await TestSession.create(() => store);
+      if (id !== 'idle') await session.prompt();
+    }
+    const [idle, second] = await store.listSessions({ tenant: 'tenant', limit: 10 });
+    await store.close();
+    const { of } = await findings();
+    expect(of('turns').status).toBe('warning');
+    expect(of('turns').message).toContain('2 turns are open.');
+    expect(of('turns').message).toContain(`${String(second?.id)}, turn 1 waits for a server since`);
+    const alone = async (id: string | undefined) => (await doctor(['--session', String(id)])).out;
+    expect(await alone(second?.id)).toContain('turns: One turn is open.');
+    expect(await alone(idle?.id)).toContain('turns: No turn is open.');
+    expect(await alone('nobody')).toContain('turns: There is no session nobody.');
+  });
+});
+
+describe('a repair', () => {
+  it('is made only where it is asked for, and not while a server has the home', async () => {
+    const file = join(home, 'sessions.db');
+    const store = await openSqliteStore({ path: file, clock: Date.now });
+    const session = await TestSession.create(() => store);
+    await session.prompt();
+    await store.close();
+    const sql = (statement: string) => {
+      const database = new Database(file);
+      const rows = database.prepare(statement);
+      const found = rows.reader ? rows.all() : rows.run();
+      database.close();
+      return found;
+    };
+    sql(`update events set data = '{' where seq = 1`);
+    expect((await findings()).of('sessions').status).toBe('problem');
+    lock = acquireHomeLock(home);
+    const refused = await doctor(['--repair']);
+    expect(refused.code).toBe(1);
+    expect(refused.out).toContain('problem  repair: Nothing was mended: a server has the home. Stop it');
+    lock.release();
+    expect(sql('select * from events')).toHaveLength(2);
+    const { out } = await doctor(['--repair']);
+    expect(out).toContain('cut at event 1');
+    expect(out).toMatch(/ok +sessions: The logs of all 1 sessions are whole\./);
+    expect(sql(`select * from events where type = 'session/repaired'`)).toHaveLength(1);
   });
 });
 
