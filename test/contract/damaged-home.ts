@@ -97,7 +97,8 @@ async function fill(session: TestSession, n: number): Promise<void> {
   }
 }
 
-async function readSession(store: SessionStore, uid: SessionUid): Promise<SessionBefore> {
+/** What the session is now. */
+export async function readSession(store: SessionStore, uid: SessionUid): Promise<SessionBefore> {
   const record = await store.findSessionByUid(uid);
   if (record === undefined) throw new Error(`There is no session ${uid}.`);
   return {

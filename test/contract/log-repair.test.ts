@@ -2,10 +2,21 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { SessionUid } from '../../src/contract/ids.js';
+import type { SessionId, SessionUid } from '../../src/contract/ids.js';
 import { acquireHomeLock } from '../../src/runtime/home/home-lock.js';
 import type { SessionStore } from '../../src/store/session-store.js';
-import { DamagedHome, expectWorks, makeWholeLog, type SessionBefore, type WholeLog } from './damaged-home.js';
+import { randomLog } from '../support/random-log.js';
+import { storeLog } from '../support/stored-log.js';
+import { seededRandom } from '../unit/model/seeded-random.js';
+import {
+  commonLength,
+  DamagedHome,
+  expectWorks,
+  makeWholeLog,
+  readSession,
+  type SessionBefore,
+  type WholeLog,
+} from './damaged-home.js';
 
 let whole: WholeLog;
 let home: DamagedHome;
@@ -146,6 +157,37 @@ describe('a log that is damaged', () => {
   });
 });
 
+describe('a log of any kind', () => {
+  it('is well, and cut before any of its events it is whole again and works', async () => {
+    const logs = await home.withStore(async (store) => {
+      const stored: SessionBefore[] = [];
+      for (let seed = 1; seed <= 3; seed += 1) {
+        const { events } = randomLog(seededRandom(seed), 3);
+        for (let at = 1; at <= events.length; at += 1) {
+          const id = `log-${String(seed)}-${String(at)}` as SessionId;
+          stored.push(await readSession(store, await storeLog(store, events, id)));
+        }
+      }
+      return stored;
+    });
+    expect((await home.examine()).sessions.message).toContain('sessions are whole');
+    const cutAt = ({ id }: SessionBefore) => Number(id.split('-')[2]);
+    for (const log of logs) {
+      home.sql('delete from events where session_uid = ? and seq >= ?', [log.uid, cutAt(log)]);
+    }
+    const findings = await home.repair();
+    expect(findings.map(({ status }) => status)).not.toContain('problem');
+    expect((await home.examine()).sessions.message).toContain('sessions are whole');
+    await home.withStore(async (store) => {
+      for (const log of logs) {
+        const events = await store.readEvents(log.uid, { limit: 10_000 });
+        expect(commonLength(events, log.events), log.id).toBe(cutAt(log));
+        await expectWorks(store, log);
+      }
+    });
+  }, 60_000);
+});
+
 describe('rows that do not say what the log says', () => {
   it.each([
     ['the open turn', 'update sessions set open_turn = 99 where uid = ?'],
@@ -236,6 +278,16 @@ describe('a file that is damaged', () => {
     expect(await messages()).toContain('Rows are lost of: sessions.');
     for (const { uid, events } of whole.sessions) expect(await eventsOf(uid)).toEqual(events);
     await expectAllWorks();
+  });
+
+  it('that was cut in the middle of a page has what stands before, and what is left of the page is not believed', async () => {
+    const { length } = readFileSync(home.file);
+    for (let missing = 300; missing < 9000; missing += 800) {
+      home.reset();
+      writeFileSync(home.file, readFileSync(home.file).subarray(0, length - missing));
+      expect((await home.repair()).map(({ status }) => status)).not.toContain('problem');
+      await expectAllWorks();
+    }
   });
 
   it('that an older version made is brought to this one', async () => {

@@ -46,7 +46,9 @@ async function newestEvent({ configuration }: CheckContext): Promise<number | un
       .select(({ fn }) => fn.max('updated_at').as('at'))
       .executeTakeFirst(),
   ).catch(() => undefined); // A log that cannot be read is another check's finding.
-  return row?.at === undefined || row.at === null ? undefined : Date.parse(row.at);
+  // Of no session there is no newest one.
+  const at = Date.parse(row?.at ?? '');
+  return Number.isNaN(at) ? undefined : at;
 }
 
 /** The engine notes by its own clock when it was asked for work. */

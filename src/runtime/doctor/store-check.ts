@@ -34,7 +34,7 @@ export const storeCheck: Check = {
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       const isDamaged =
-        error instanceof Database.SqliteError && /CORRUPT|NOTADB|^SQLITE_ERROR/.test(error.code);
+        error instanceof Database.SqliteError && /CORRUPT|NOTADB|SHORT_READ|^SQLITE_ERROR/.test(error.code);
       const advice = isDamaged
         ? `${REPAIR} Or restore a backup.`
         : 'Look at its permissions, at its disk, and whether store.url names the right file.';

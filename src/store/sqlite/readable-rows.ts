@@ -31,13 +31,16 @@ export function readRows(
       )
       .raw()
       .safeIntegers();
-  const upwards = select('asc');
+  const [upwards, downwards] = [select('asc'), select('desc')];
   let taken = 0;
   /** Reads as far as it goes. The last row id that could be read; none where there was none. */
   const read = (statement: typeof upwards, from: bigint, to: bigint) => {
     let last: bigint | undefined;
     try {
       for (const [rowId, ...row] of statement.iterate(from, to) as Iterable<[bigint, ...unknown[]]>) {
+        // What is left of a page may have any row id: such rows would be read again and again.
+        const isNext = last === undefined || (statement === upwards ? rowId > last : rowId < last);
+        if (!isNext || rowId < from || rowId > to) return { last, isWhole: false };
         take(row);
         taken += 1;
         last = rowId;
@@ -51,7 +54,7 @@ export function readRows(
 
   const { last = 0n, isWhole } = read(upwards, 1n, LAST_ROW_ID);
   if (isWhole) return true;
-  const { last: first } = read(select('desc'), last + 1n, LAST_ROW_ID);
+  const { last: first } = read(downwards, last + 1n, LAST_ROW_ID);
   // Where the end is damaged too nothing tells the last row id but how many rows there may be.
   const end = first === undefined ? last + mostRows(database) : first - 1n;
   // The larger ranges first, so that what is given up is small.

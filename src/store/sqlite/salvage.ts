@@ -1,7 +1,7 @@
 /**
  * What can be had of a SQLite file whose pages are damaged.
  *
- * Owns that the damaged file is kept: it is moved aside, never written. What its rows mean is judged afterwards, by who
+ * Owns that the damaged file is kept: it is never written, and what is whole takes its place in one step. What its rows mean is judged afterwards, by who
  * checks the sessions.
  */
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
@@ -11,7 +11,8 @@ import { StoreError } from '../session-store.js';
 import { columnsOf, readRows } from './readable-rows.js';
 import { restoreNames } from './session-names.js';
 
-const COMPANIONS = ['', '-wal', '-shm'];
+/** What SQLite keeps beside a file that is open, or was when its process died. */
+const COMPANIONS = ['-wal', '-shm'];
 /** Enough to tell a person; a damaged file may have thousands. */
 const MAX_COMPLAINTS = 20;
 /** The tables that say which migrations a file has had. */
@@ -39,7 +40,8 @@ export function complaintsOf(file: string): readonly string[] {
 /** SQLite checks how pages hang together, and not that each of them can be read. @throws where one cannot. */
 function readAll(database: Database.Database): void {
   for (const table of tablesOf(database)) {
-    for (const row of database.prepare(`select * from "${table}" not indexed`).raw().iterate()) void row;
+    const rows = database.prepare(`select * from "${table}" not indexed`).raw().iterate();
+    while (rows.next().done !== true) continue;
   }
 }
 
@@ -61,7 +63,7 @@ export interface SalvageOptions {
    * @throws `StoreError` `SCHEMA_TOO_NEW`.
    */
   readonly makeCurrent: (file: string) => Promise<void>;
-  /** Names the file that is moved aside. */
+  /** Names the copy of the damaged file that is kept. */
   readonly at: string;
   /** Whether it is all the same where no row can be had. */
   readonly mayBeEmpty: boolean;
@@ -86,13 +88,16 @@ export async function salvage(
   try {
     const fresh = inFolder(folder, 'fresh', file);
     await makeCurrent(fresh);
-    if (reindexed(file, { aside, fresh })) return { aside, by: 'reindex', rows: {}, incomplete: [] };
+    const copy = inFolder(folder, 'reindexed', file);
+    if (reindexed(file, { copy, fresh })) {
+      replace(file, { by: copy, aside });
+      return { aside, by: 'reindex', rows: {}, incomplete: [] };
+    }
     const old = inFolder(folder, 'as-it-was', file);
     const { made, ...copied } = await copyOf(file, { fresh, old, makeCurrent });
     const count = Object.values(copied.rows).reduce((sum, rows) => sum + rows, 0);
     if (count === 0 && !mayBeEmpty) throw new SalvageError('Not one row can be read of it.');
-    moveFile(file, aside);
-    moveFile(made, file);
+    replace(file, { by: made, aside });
     return { aside, by: 'copy', ...copied };
   } catch (error) {
     if (error instanceof SalvageError || error instanceof StoreError) throw error;
@@ -102,42 +107,54 @@ export async function salvage(
   }
 }
 
-/** Indexes hold nothing of their own: where only they are damaged they are made anew, over a copy of the file. */
+/** Indexes hold nothing of their own: where only they are damaged, a copy of the file in which they are new is whole. */
 function reindexed(
   file: string,
-  { aside, fresh }: { readonly aside: string; readonly fresh: string },
+  { copy, fresh }: { readonly copy: string; readonly fresh: string },
 ): boolean {
-  for (const companion of COMPANIONS) {
-    if (existsSync(file + companion)) copyFileSync(file + companion, aside + companion);
-  }
   try {
-    const database = new Database(file);
+    for (const companion of ['', ...COMPANIONS]) {
+      if (existsSync(file + companion)) copyFileSync(file + companion, copy + companion);
+    }
+    const database = new Database(copy);
     try {
       database.exec('reindex');
     } finally {
       database.close();
     }
-    if (complaintsOf(file).length === 0 && knowsItsVersion(file, fresh)) return true;
+    return complaintsOf(copy).length === 0 && knowsItself(copy, fresh);
   } catch {
     // More than indexes is damaged.
+    return false;
   }
-  for (const companion of COMPANIONS) rmSync(file + companion, { force: true });
-  moveFile(aside, file);
-  return false;
 }
 
-/** Whether the migrations that the file names are the first ones of this version, or more. */
-function knowsItsVersion(file: string, fresh: string): boolean {
-  return withFiles(file, fresh, (source, target) =>
+/** In this order, so that there is a file of the name at every moment, and never one beside the WAL of another. */
+function replace(file: string, { by, aside }: { readonly by: string; readonly aside: string }): void {
+  copyFileSync(file, aside);
+  for (const companion of COMPANIONS) {
+    if (existsSync(file + companion)) renameSync(file + companion, aside + companion);
+  }
+  renameSync(by, file);
+}
+
+/**
+ * Whether the file is what it says of itself: it has had the first migrations of this version, or more; and where it had
+ * just these, its tables are the same.
+ */
+function knowsItself(file: string, fresh: string): boolean {
+  const counts = withFiles(file, fresh, (source, target) =>
     tablesOf(target)
       .filter((table) => MIGRATIONS.test(table))
-      .every((table) => {
+      .map((table) => {
         const names = (database: Database.Database) =>
           database.prepare(`select name from "${table}" order by name`).pluck().all();
         const [its, ours] = [names(source), names(target)];
-        return its.every((name, n) => n >= ours.length || name === ours[n]);
+        const isKnown = its.every((name, n) => n >= ours.length || name === ours[n]);
+        return isKnown ? its.length - ours.length : undefined;
       }),
   );
+  return counts.every((more) => more !== undefined && (more !== 0 || hasSameTables(file, fresh)));
 }
 
 type Copied = Pick<Salvage, 'rows' | 'incomplete'>;
@@ -157,7 +174,7 @@ async function copyOf(
       copyTables(file, old);
       const copied = copyRows(file, old, { withBookkeeping: true });
       await makeCurrent(old);
-      return { made: old, ...copied };
+      if (knowsItself(old, fresh)) return { made: old, ...copied };
     } catch (error) {
       if (error instanceof StoreError && error.code === 'SCHEMA_TOO_NEW') throw error;
       // Not even what its tables were can be told: the columns that this version has are all that can be looked for.
@@ -273,12 +290,6 @@ function withFiles<T>(
     }
   } finally {
     source.close();
-  }
-}
-
-function moveFile(from: string, to: string): void {
-  for (const companion of COMPANIONS) {
-    if (existsSync(from + companion)) renameSync(from + companion, to + companion);
   }
 }
 
