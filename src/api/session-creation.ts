@@ -1,14 +1,19 @@
-/** Creates a session from what a caller asks for: checks the choices, then stores them, then makes its fresh folder. */
+/** Creates a session from what a caller asks for: checks the choices, then makes its fresh folder, then stores them. */
 import type { SessionBody } from '../contract/http.js';
 import type { SessionId, SessionUid } from '../contract/ids.js';
 import type { SessionSettings } from '../contract/session.js';
 import { DEFAULT_PROFILE_NAME } from '../core/profile-in-force.js';
-import { StoreError, type SessionRecord } from '../store/session-store.js';
+import {
+  StoreError,
+  type LogTransaction,
+  type SessionCreation,
+  type SessionRecord,
+} from '../store/session-store.js';
 import type { AppDeps } from './app-deps.js';
 import { permissionToCreate } from './auth/key-limits.js';
 import type { RequestContext } from './request-context.js';
 import { checkModelChoice, pinnedChoice, profileNamed } from './session-choice.js';
-import { freshWorkspace, makeFreshWorkspace, resolveWorkspace } from './workspace.js';
+import { freshWorkspace, makeFreshWorkspace, removeFreshWorkspace, resolveWorkspace } from './workspace.js';
 
 export interface SessionToCreate {
   readonly context: RequestContext;
@@ -21,12 +26,15 @@ export interface SessionToCreate {
 /**
  * Creates the session, or finds the one that the same body created before.
  *
- * @throws `ProblemError` for a choice that cannot be, `StoreError` `SESSION_CONFLICT` for an id that is taken.
+ * @param first done in the transaction that creates it: where it throws there is no session.
+ * @throws `ProblemError` for a choice that cannot be, `StoreError` `SESSION_CONFLICT` for an id that is taken, or what
+ * `first` throws.
  */
-export async function createSession(
+export async function createSession<T>(
   deps: AppDeps,
   { context, id, asked, bodySha256 }: SessionToCreate,
-): Promise<{ readonly record: SessionRecord; readonly created: boolean }> {
+  first?: (transaction: LogTransaction) => Promise<T>,
+): Promise<SessionCreation<T>> {
   const { store, settings: apiSettings } = deps;
   // Before all checks: what was created once is found again, also by a configuration that would refuse it today.
   const standing = await store.findSession(context.tenant, id);
@@ -49,17 +57,17 @@ export async function createSession(
     metadata: asked.metadata,
   };
   const title = asked.title === undefined ? {} : { title: asked.title };
-  const result = await store.createSession({
-    tenant: context.tenant,
-    id,
-    uid,
-    settings,
-    bodySha256,
-    ...title,
-  });
-  // Also for a repetition: the one before may have died between the commit and this line.
-  if (asked.workspace === undefined) await makeFreshWorkspace(result.record.uid, apiSettings);
-  return result;
+  const session = { tenant: context.tenant, id, uid, settings, bodySha256, ...title };
+  // Before the commit: a turn may begin right after it.
+  if (asked.workspace === undefined) await makeFreshWorkspace(uid, apiSettings);
+  let created = false;
+  try {
+    const creation = await store.createSession(session, first);
+    created = creation.created;
+    return creation;
+  } finally {
+    if (!created) await removeFreshWorkspace(uid, apiSettings);
+  }
 }
 
 async function sameSession(
@@ -70,7 +78,7 @@ async function sameSession(
   if (standing.bodySha256 !== bodySha256) {
     throw new StoreError('SESSION_CONFLICT', `Session ${standing.id} exists with other settings.`);
   }
-  // The one before may have died between its commit and the making of its folder.
+  // A power cut may have taken the folder and left the commit.
   if (asked.workspace === undefined) await makeFreshWorkspace(standing.uid, settings);
   return standing;
 }

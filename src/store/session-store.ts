@@ -284,6 +284,15 @@ export interface CreateSession {
   readonly bodySha256: string;
 }
 
+/** What came of a creation. */
+export interface SessionCreation<T> {
+  readonly record: SessionRecord;
+  /** False where the session was there already. */
+  readonly created: boolean;
+  /** What the work in the creation's transaction returned; absent where there was none, or nothing was created. */
+  readonly first?: T;
+}
+
 export interface SessionStore {
   readonly kind: 'sqlite' | 'postgres';
   readonly keys: KeyStore;
@@ -293,13 +302,16 @@ export interface SessionStore {
   readonly liveness: LivenessStore;
 
   /**
-   * Creates a session with its `session/created`, or returns the one that stands there.
+   * Creates a session with its `session/created` and what `first` does in the same transaction, or returns the one that
+   * stands there.
    *
-   * @throws `StoreError` `SESSION_CONFLICT` where the id is taken with another body.
+   * @throws `StoreError` `SESSION_CONFLICT` where the id is taken with another body, or what `first` throws, with nothing
+   * created.
    */
-  createSession(
+  createSession<T>(
     session: CreateSession,
-  ): Promise<{ readonly record: SessionRecord; readonly created: boolean }>;
+    first?: (transaction: LogTransaction) => Promise<T>,
+  ): Promise<SessionCreation<T>>;
   findSession(tenant: string, id: SessionId): Promise<SessionRecord | undefined>;
   findSessionByUid(uid: SessionUid): Promise<SessionRecord | undefined>;
   /** Newest first. `before` is the `uid` of the last one of the page before. */

@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -196,6 +197,19 @@ describe('a key', () => {
     expect((await prompt('a')).status).toBe(200);
     now = Date.UTC(2030, 0, 2);
     expect((await prompt('b')).status).toBe(202);
+  });
+
+  it('has a job refused alike however often it is sent at once, and nothing is left of it', async () => {
+    api = await startApi();
+    const key = await makeKey(api, { promptsPerDay: 1 });
+    expect((await key.call('POST', '/v1/turns', { prompt: 'go' })).status).toBe(202);
+    const folders = readdirSync(api.workspacesFolder);
+    const job = { prompt: 'again', requestId: 'same' };
+    const answers = await Promise.all(Array.from({ length: 50 }, () => key.call('POST', '/v1/turns', job)));
+    expect([...new Set(answers.map(({ status }) => status))]).toEqual([429]);
+    const { body } = await key.call('GET', '/v1/sessions');
+    expect((body as { items: unknown[] }).items).toHaveLength(1);
+    expect(readdirSync(api.workspacesFolder)).toEqual(folders);
   });
 
   it('never reaches a log line or an event', async () => {

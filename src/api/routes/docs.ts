@@ -17,7 +17,7 @@ const FOR_EVER = 'public, max-age=31536000, immutable';
 
 export function docsRoutes(version: string): Router {
   const router = Router();
-  const folder = createRequire(import.meta.url)('swagger-ui-dist/absolute-path.js') as () => string;
+  const folder = (createRequire(import.meta.url)('swagger-ui-dist/absolute-path.js') as () => string)();
   const page = pageOf(`/docs/${encodeURIComponent(version)}`);
 
   router.get('/docs', (request, response) => {
@@ -29,7 +29,7 @@ export function docsRoutes(version: string): Router {
   });
   for (const file of FILES) {
     router.get(`/docs/:version/${file}`, (_request, response) => {
-      response.sendFile(join(folder(), file), {
+      response.sendFile(join(folder, file), {
         headers: { 'cache-control': FOR_EVER },
         cacheControl: false,
       });

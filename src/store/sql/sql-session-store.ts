@@ -35,6 +35,7 @@ import {
   type LogTransaction,
   type OpenTurnRecord,
   type RequestRecord,
+  type SessionCreation,
   type SessionRecord,
   type SessionStore,
   type StoredBlob,
@@ -137,13 +138,16 @@ export class SqlSessionStore implements SessionStore {
     this.#notifier = new Notifier(options.onObserverError);
   }
 
-  async createSession(session: CreateSession): Promise<{ record: SessionRecord; created: boolean }> {
+  async createSession<T>(
+    session: CreateSession,
+    first?: (transaction: LogTransaction) => Promise<T>,
+  ): Promise<SessionCreation<T>> {
     const created = await this.#guard(() =>
       this.backend.log.transaction().execute(async (db) => {
         const standing = await selectSession(db, session.tenant, session.id);
         if (standing !== undefined) {
           if (standing.body_sha256 === session.bodySha256) {
-            return { record: sessionOfRow(standing), created: false };
+            return { creation: { record: sessionOfRow(standing), created: false } };
           }
           throw new StoreError('SESSION_CONFLICT', `Session ${session.id} exists with other settings.`);
         }
@@ -186,11 +190,14 @@ export class SqlSessionStore implements SessionStore {
         };
         const transaction = this.#transaction(db, record, INITIAL_STATE, at);
         await transaction.append(events);
-        return { record, created: true, state: transaction.state };
+        if (first === undefined) return { creation: { record, created: true }, state: transaction.state };
+        const result = await first(transaction);
+        const creation = { record: await this.#session(db, session.uid), created: true, first: result };
+        return { creation, state: transaction.state };
       }),
     );
-    if ('state' in created) this.#committed(created.record.uid, created.state, -1);
-    return { record: created.record, created: created.created };
+    if (created.state !== undefined) this.#committed(session.uid, created.state, -1);
+    return created.creation;
   }
 
   async findSession(tenant: string, id: SessionId): Promise<SessionRecord | undefined> {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { v7 as uuidv7 } from 'uuid';
 import type { RequestId, SessionId, SessionUid } from '../../../src/contract/ids.js';
 import type { SessionStatus } from '../../../src/contract/http.js';
-import type { CreateSession } from '../../../src/store/session-store.js';
+import type { CreateSession, StoreNotice } from '../../../src/store/session-store.js';
 import { sessionScope, tenantScope } from '../../../src/store/admission.js';
 import { expectCode, title, useStore, type OpenStore, type TestSession } from './store-fixture.js';
 
@@ -54,6 +54,31 @@ export function describeSessions(open: OpenStore): void {
       );
       expect(results.filter(({ created }) => created)).toHaveLength(1);
       expect(new Set(results.map(({ record }) => record.uid)).size).toBe(1);
+    });
+
+    it('is created with the work in its transaction or not at all, and is told of once', async () => {
+      const notices: StoreNotice[] = [];
+      fixture.store.watch(null, (notice) => notices.push(notice));
+      const refused = creation('s');
+      const failure = new Error('refused');
+      const failing = fixture.store.createSession(refused, async (transaction) => {
+        await transaction.append([title('lost')]);
+        throw failure;
+      });
+      await expect(failing).rejects.toBe(failure);
+      expect(await fixture.store.findSession('tenant', refused.id)).toBeUndefined();
+      expect(notices).toEqual([]);
+      const taken = creation('s');
+      const created = await fixture.store.createSession(taken, async (transaction) => {
+        await transaction.append([title('kept')]);
+        return transaction.state.title;
+      });
+      expect(created).toMatchObject({ created: true, first: 'kept', record: { headSeq: 1 } });
+      expect(await fixture.store.readState(taken.uid)).toMatchObject({ title: 'kept', headSeq: 1 });
+      expect(notices).toEqual([{ kind: 'events', uid: taken.uid, afterSeq: -1, headSeq: 1 }]);
+      const again = await fixture.store.createSession(taken, () => Promise.reject(failure));
+      expect(again).toMatchObject({ created: false, record: { uid: taken.uid } });
+      expect(again).not.toHaveProperty('first');
     });
 
     it('is of one tenant: another one has its own of the same id, and sees neither', async () => {

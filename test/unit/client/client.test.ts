@@ -30,6 +30,15 @@ describe('the client', () => {
     });
   });
 
+  it('knows the problem of a newer server, which says more of it', async () => {
+    const body = { type: 't', title: 'T', status: 409, code: 'SESSION_CONFLICT', detail: 'D', more: [1] };
+    const { fetch } = scriptedFetch([new Response(JSON.stringify(body), { status: 409 })]);
+    await expect(createClient({ baseUrl: 'http://server', fetch }).models()).rejects.toMatchObject({
+      code: 'SESSION_CONFLICT',
+      message: 'D',
+    });
+  });
+
   it('makes a problem of an answer that is none', async () => {
     const { fetch } = scriptedFetch([new Response('<h1>Bad gateway</h1>', { status: 502 })]);
     await expect(createClient({ baseUrl: 'http://server', fetch }).models()).rejects.toMatchObject({
