@@ -151,6 +151,8 @@ export const EVENT_SCHEMAS = {
     what: z.string(),
     /** Events that were cut off. */
     lost: count.optional(),
+    /** The highest number that a turn had before events were cut off: no later turn has one that was used. */
+    usedTurns: count.optional(),
     cause: repairCauseSchema.optional(),
     /** How long nothing could run, milliseconds; with the cause `interrupted`. */
     quietMs: count.optional(),

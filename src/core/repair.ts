@@ -11,16 +11,19 @@ import { withdrawAsks } from './asks.js';
 import { settleCalls, type Settlement } from './settle-step.js';
 import { abandonedResult, abortReason, stepEnd, turnEnd } from './turn-progress.js';
 
-export interface Repair extends Pick<Settlement, 'planOf' | 'ids'> {
+export interface Closing extends Pick<Settlement, 'planOf' | 'ids'> {
   /** Why the turn cannot go on, as its `turn/end` says it. */
   readonly note: string;
+  /** The text of the turn's last assistant message, whole or moved to the blob store; null where there is none. */
+  readonly output: string | BlobBlock | null;
+}
+
+export interface Repair extends Closing {
   /** What was repaired, as `session/repaired` says it. */
   readonly what: string;
   /** How many events were cut off, where that is known. */
   readonly lost?: number;
   readonly cause?: EventData<'session/repaired'>['cause'];
-  /** The text of the turn's last assistant message, whole or moved to the blob store; null where there is none. */
-  readonly output: string | BlobBlock | null;
 }
 
 /**
@@ -30,7 +33,7 @@ export interface Repair extends Pick<Settlement, 'planOf' | 'ids'> {
  * A call that had a receipt has an unknown outcome, any other one did not run. A cancel that stands in the log makes
  * the turn `aborted`, as it does everywhere; else it is `interrupted`. Input that waits stays, and is due next.
  */
-export function repairEvents(state: SessionState, repair: Repair): NewEvent[] {
+export function closingEvents(state: SessionState, closing: Closing): NewEvent[] {
   const turn = state.openTurn;
   if (turn?.started !== true) return [];
   const { step, cancel } = turn;
@@ -40,18 +43,27 @@ export function repairEvents(state: SessionState, repair: Repair): NewEvent[] {
       : settleCalls(
           state,
           { turn, step },
-          { ...repair, resultOf: (call) => abandonedResult(call, cancel !== null) },
+          { ...closing, resultOf: (call) => abandonedResult(call, cancel !== null) },
         );
   const reason =
-    cancel === null ? ({ kind: 'interrupted', note: repair.note } as const) : abortReason(cancel);
+    cancel === null ? ({ kind: 'interrupted', note: closing.note } as const) : abortReason(cancel);
   return [
     ...calls,
     ...withdrawAsks(state),
     ...(step === null ? [] : [stepEnd(turn.number, step.number, 'end')]),
-    turnEnd(turn, reason, repair.output),
+    turnEnd(turn, reason, closing.output),
+  ];
+}
+
+/** As {@link closingEvents}, and the log says that it was repaired. */
+export function repairEvents(state: SessionState, repair: Repair): NewEvent[] {
+  const closing = closingEvents(state, repair);
+  if (state.openTurn === null || closing.length === 0) return [];
+  return [
+    ...closing,
     {
       type: 'session/repaired',
-      key: eventKeys.sessionRepaired(turn.number),
+      key: eventKeys.sessionRepaired(state.openTurn.number),
       data: {
         what: repair.what,
         ...(repair.lost === undefined ? {} : { lost: repair.lost }),

@@ -38,6 +38,8 @@ export interface SessionState {
   readonly inbox: Inbox;
   /** The last turn that has ended, 0 before the first. */
   readonly lastTurn: number;
+  /** The highest number that a turn had in a part of the log that was cut off, 0 where none was. */
+  readonly usedTurns: number;
   readonly openTurn: OpenTurn | null;
   readonly usage: Usage;
   /** What the last answer in the conversation used; null before the first one, and where no provider said so. */
@@ -65,6 +67,7 @@ export const INITIAL_STATE: SessionState = Object.freeze({
   titleSource: null,
   inbox: EMPTY_INBOX,
   lastTurn: 0,
+  usedTurns: 0,
   openTurn: null,
   usage: ZERO_USAGE,
   lastCall: null,
@@ -117,7 +120,7 @@ function change(state: SessionState, event: SessionEvent): Partial<SessionState>
     case 'agent/inbox/spliced':
       return spliced(state, event);
     case 'turn/start': {
-      const turn = state.openTurn ?? newTurn(event.turn ?? state.lastTurn + 1, event.at);
+      const turn = state.openTurn ?? newTurn(event.turn ?? nextTurn(state), event.at);
       return {
         openTurn: {
           ...turn,
@@ -131,11 +134,11 @@ function change(state: SessionState, event: SessionEvent): Partial<SessionState>
     case 'turn/cancel-requested':
       return inTurn(state, (turn) => ({ ...turn, cancel: turn.cancel ?? event.data }));
     case 'turn/end': {
-      const lastTurn = event.turn ?? state.openTurn?.number ?? state.lastTurn + 1;
+      const lastTurn = event.turn ?? state.openTurn?.number ?? nextTurn(state);
       // The queue goes on after every kind of end.
       return {
         lastTurn,
-        openTurn: inboxWakes(state.inbox) ? newTurn(lastTurn + 1, event.at) : null,
+        openTurn: inboxWakes(state.inbox) ? newTurn(nextTurn({ ...state, lastTurn }), event.at) : null,
       };
     }
     case 'step/start':
@@ -203,7 +206,10 @@ function change(state: SessionState, event: SessionEvent): Partial<SessionState>
       return isSeen ? { ...next, ...inTurn(next, (turn) => ({ ...turn, interruption: null })) } : next;
     }
     case 'session/repaired':
-      return inTurn(state, (turn) => repaired(turn, event.data));
+      return {
+        usedTurns: Math.max(state.usedTurns, event.data.usedTurns ?? 0),
+        ...inTurn(state, (turn) => repaired(turn, event.data)),
+      };
     case 'session/forked':
     case 'todo/write':
       return {};
@@ -279,8 +285,13 @@ function spliced(state: SessionState, event: EventOf<'agent/inbox/spliced'>): Pa
   // Admission opens a turn by the same event that stores the prompt, so the log alone says which turn is due.
   const wakes = event.data.inserted?.some((item) => item.wakes) === true;
   return state.openTurn === null && wakes
-    ? { inbox, openTurn: newTurn(state.lastTurn + 1, event.at) }
+    ? { inbox, openTurn: newTurn(nextTurn(state), event.at) }
     : { inbox };
+}
+
+/** The number of the turn that is opened next. */
+function nextTurn({ lastTurn, usedTurns }: Pick<SessionState, 'lastTurn' | 'usedTurns'>): number {
+  return Math.max(lastTurn, usedTurns) + 1;
 }
 
 function assistantMessage(state: SessionState, event: EventOf<'assistant/message'>): SessionState {

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { SessionId, SessionUid } from '../../src/contract/ids.js';
 import { acquireHomeLock } from '../../src/runtime/home/home-lock.js';
 import type { SessionStore } from '../../src/store/session-store.js';
+import { checkLog } from '../support/log-invariants.js';
 import { randomLog } from '../support/random-log.js';
 import { storeLog } from '../support/stored-log.js';
 import { seededRandom } from '../unit/model/seeded-random.js';
@@ -17,6 +18,7 @@ import {
   type SessionBefore,
   type WholeLog,
 } from './damaged-home.js';
+import { TestSession } from './session-store/store-fixture.js';
 
 let whole: WholeLog;
 let home: DamagedHome;
@@ -72,9 +74,9 @@ describe('a log that is damaged', () => {
     expect(kept.trim().split('\n')).toHaveLength(events.length - 5);
     const after = await eventsOf(uid);
     expect(after.slice(0, 5)).toEqual(events.slice(0, 5));
-    expect(after.at(-1)).toMatchObject({
+    expect(after[5]).toMatchObject({
       type: 'session/repaired',
-      data: { cause: 'log-damaged', lost: events.length - 5 },
+      data: { cause: 'log-damaged', lost: events.length - 5, usedTurns: 3 },
     });
     await expectAllWorks();
   });
@@ -123,6 +125,73 @@ describe('a log that is damaged', () => {
       expect(home.sql('select * from blobs where session_uid = ?', [uid])).toEqual([]);
       await expectAllWorks();
     }
+  });
+
+  describe('in which prompts wait at the cut', () => {
+    const waiting = async (): Promise<TestSession> => {
+      const { id } = await home.withStore(async (store) => {
+        const session = await TestSession.create(() => store);
+        for (let n = 0; n < 3; n += 1) await session.prompt();
+        return { id: session.uid };
+      });
+      return TestSession.of(() => opened, id);
+    };
+    let opened: SessionStore;
+    const within = async (work: () => Promise<void>): Promise<void> => {
+      await home.withStore(async (store) => {
+        opened = store;
+        await work();
+      });
+    };
+
+    it('runs none of them twice, and gives no number of a turn twice', async () => {
+      const session = await waiting();
+      let cut = 0;
+      await within(async () => {
+        cut = (await session.state()).headSeq;
+        for (let n = 0; n < 3; n += 1) await session.wholeTurn();
+      });
+      home.sql(`update events set data = '{' where session_uid = ? and seq = ?`, [session.uid, cut + 4]);
+      expect(await messages()).toContain('2 prompts that waited before it may have been worked on since');
+      await within(async () => {
+        const state = await session.state();
+        expect(state.inbox).toEqual({ nextTurn: [], nextStep: [] });
+        expect(state.openTurn).toBeNull();
+        expect(checkLog(await session.events())).toEqual([]);
+        await session.prompt();
+        expect((await session.state()).openTurn?.number).toBe(4);
+        await session.wholeTurn();
+        expect(checkLog(await session.events())).toEqual([]);
+      });
+      expect((await home.examine()).sessions.message).toContain('sessions are whole');
+    });
+
+    it('keeps those that nothing that was cut off has taken', async () => {
+      const session = await waiting();
+      let cut = 0;
+      await within(async () => {
+        await session.enter();
+        cut = (await session.state()).headSeq + 1;
+        await session.message();
+        await session.end();
+        await session.enter();
+      });
+      // What is cut off can be read, but for the state that it was written in.
+      home.sql(
+        `update events set type = 'session/title', data = '{}', checksum = null where session_uid = ? and seq = ?`,
+        [session.uid, cut],
+      );
+      expect(await messages()).toContain('1 prompts that waited before it');
+      await within(async () => {
+        const { inbox, openTurn, lastTurn } = await session.state();
+        expect(inbox.nextTurn).toHaveLength(1);
+        expect(lastTurn).toBe(1);
+        expect(openTurn).toMatchObject({ number: 3, started: false });
+        await session.wholeTurn();
+        expect(checkLog(await session.events())).toEqual([]);
+      });
+      expect((await home.examine()).sessions.message).toContain('sessions are whole');
+    });
   });
 
   it('is left as it is where another version wrote it', async () => {

@@ -96,6 +96,8 @@ class LogChecker {
   #headSeq = -1;
   #sessionId: string | undefined;
   #lastTurn = 0;
+  /** Numbers of turns in a part that was cut off. */
+  #usedTurns = 0;
   #turn: TurnTrace | undefined;
   #cancelledBeforeStart: number | undefined;
   #where = '';
@@ -124,6 +126,11 @@ class LogChecker {
     if (this.#turn !== undefined && !mayRun) this.#say(`turn ${this.#turn.number.toString()} has no end`);
   }
 
+  /** One that was due already where the log was cut keeps its number. */
+  #isNextTurn(number: number | undefined): boolean {
+    return number === this.#lastTurn + 1 || number === Math.max(this.#lastTurn, this.#usedTurns) + 1;
+  }
+
   #say(what: string): void {
     this.violations.push(`${this.#where}: ${what}`);
   }
@@ -135,9 +142,9 @@ class LogChecker {
   /** An event that names a turn or a step is of the open one. */
   #checkPlace(event: SessionEvent): void {
     if (event.type === 'turn/start' || event.type === 'step/start') return;
-    const due = this.#turn?.number ?? this.#lastTurn + 1;
-    if (event.turn !== undefined && (this.#turn === undefined || event.turn !== due)) {
-      const early = event.type === 'turn/cancel-requested' && event.turn === due;
+    if (event.turn !== undefined && event.turn !== this.#turn?.number) {
+      const early =
+        event.type === 'turn/cancel-requested' && this.#turn === undefined && this.#isNextTurn(event.turn);
       this.#expect(early, `is of turn ${event.turn.toString()}, which is not open`);
     }
     if (event.step !== undefined) {
@@ -173,6 +180,9 @@ class LogChecker {
         return;
       case 'step/end':
         this.#stepEnd(event);
+        return;
+      case 'session/repaired':
+        this.#usedTurns = Math.max(this.#usedTurns, event.data.usedTurns ?? 0);
         return;
       case 'user/message':
         this.#expect(this.#turn?.step !== undefined, 'is in no step');
@@ -222,7 +232,7 @@ class LogChecker {
   #turnStart(event: EventOf<'turn/start'>): void {
     const number = event.turn ?? 0;
     this.#expect(this.#turn === undefined, 'comes while a turn is open');
-    this.#expect(number === this.#lastTurn + 1, `is turn ${number.toString()}`);
+    this.#expect(this.#isNextTurn(number), `is turn ${number.toString()}`);
     this.#turn = {
       number,
       steps: 0,

@@ -8,11 +8,20 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import type { Clock, IdSource, SessionUid } from '../../contract/ids.js';
 import { evolve, INITIAL_STATE, type SessionState } from '../../core/session-state.js';
-import { repairEvents } from '../../core/repair.js';
+import { EMPTY_INBOX, findItem, removeItem, type WaitingItem } from '../../core/inbox.js';
+import { closingEvents } from '../../core/repair.js';
+import { enterTurn } from '../../core/turn-progress.js';
 import type { SessionStore } from '../session-store.js';
 import { projectChange } from '../sql/projections.js';
 import { eventOfRow } from '../sql/rows.js';
-import type { AttemptsTable, EventsTable, LogTables, StagedTable, TurnsTable } from '../sql/schema.js';
+import type {
+  AttemptsTable,
+  EventsTable,
+  LogTables,
+  SessionsTable,
+  StagedTable,
+  TurnsTable,
+} from '../sql/schema.js';
 import { deleteSession } from '../sql/sql-retention.js';
 import { turnOutput } from '../turn-output.js';
 import type { SessionCheck } from './check-session.js';
@@ -56,56 +65,108 @@ export async function repairSession(
     await deleteSession(log, session.uid, { clock: repair.clock });
     return [...done, `nothing of its log is whole (${damage.reason}); the session was taken out`];
   }
-  const lost = await log.transaction().execute(async (db) => {
-    const cut = await cutOff(db, session.uid, { from: damage.seq, keep: repair.keep });
+  const cut = await log.transaction().execute(async (db) => {
+    const taken = await cutOff(db, session.uid, { from: damage.seq, keep: repair.keep });
     await projectAnew(db, check);
     await forgetLaterTurns(db, check);
-    return cut;
+    return taken;
   });
-  await closeTurn(store, session.uid, { reason: damage.reason, lost, ids: repair.ids });
+  const { lost, dropped } = await closeTurn(store, session, { reason: damage.reason, cut, ids: repair.ids });
   return [
     ...done,
-    `cut at event ${String(damage.seq)} (${damage.reason}); ${String(lost)} events were taken out`,
+    `cut at event ${String(damage.seq)} (${damage.reason}); ${String(lost)} events were taken out${dropped}`,
   ];
 }
 
-/** Closes the turn that the cut left open, and says in the log that it was cut. */
+/** What was cut off a log. */
+interface CutOff {
+  readonly rows: readonly Selectable<EventsTable>[];
+  /** The highest number that a turn had. */
+  readonly usedTurns: number;
+}
+
+/** Says in the log that it was cut, and closes what the cut left open. */
 async function closeTurn(
   store: SessionStore,
-  uid: SessionUid,
-  { reason, lost, ids }: { readonly reason: string; readonly lost: number; readonly ids: IdSource },
-): Promise<void> {
-  const what = `The log was cut to its last whole state: ${reason}.`;
-  await store.transact(uid, async (transaction) => {
-    const { state } = transaction;
-    const turn = state.openTurn;
+  session: Selectable<SessionsTable>,
+  { reason, cut, ids }: { readonly reason: string; readonly cut: CutOff; readonly ids: IdSource },
+): Promise<{ readonly lost: number; readonly dropped: string }> {
+  const lost = cut.rows.length;
+  return store.transact(session.uid, async (transaction) => {
+    const taken = itemsTaken(transaction.state, session, cut.rows);
+    const dropped =
+      taken.length === 0
+        ? ''
+        : `; ${String(taken.length)} prompts that waited before it may have been worked on since, and do not wait any more`;
+    await transaction.append([
+      {
+        type: 'session/repaired',
+        data: {
+          what: `The log was cut to its last whole state: ${reason}${dropped}.`,
+          lost,
+          usedTurns: cut.usedTurns,
+          cause: 'log-damaged',
+        },
+      },
+      ...taken.map(removeItem),
+    ]);
+    const { openTurn } = transaction.state;
+    // What a turn that is only due was opened for is gone.
+    if (openTurn?.started === false && taken.length > 0) {
+      await transaction.append(enterTurn(openTurn.number, EMPTY_INBOX).events);
+    }
+    const turn = transaction.state.openTurn;
     const output =
       turn === null
         ? null
         : await turnOutput(turn, (sha256) => transaction.readBlob(sha256)).catch(() => null);
-    const closing = repairEvents(state, {
-      what,
-      lost,
-      cause: 'log-damaged',
-      note: 'The log was damaged in the turn, and what came after that is lost.',
-      output,
-      planOf: () => ({ effect: 'effect', mode: 'exclusive' }),
-      ids,
-    });
     await transaction.append(
-      closing.length > 0
-        ? closing
-        : [{ type: 'session/repaired', data: { what, lost, cause: 'log-damaged' } }],
+      closingEvents(transaction.state, {
+        note: 'The log was damaged in the turn, and what came after that is lost.',
+        output,
+        planOf: () => ({ effect: 'effect', mode: 'exclusive' }),
+        ids,
+      }),
     );
+    return { lost, dropped };
   });
 }
 
-/** Takes everything from a seq on out of the log. Returns how many events that were. */
+/**
+ * The items that wait at the cut and were taken in what came after it, or may have been: they are not to be worked on
+ * twice. From last to first, as they can be removed.
+ */
+function itemsTaken(
+  { inbox, headSeq }: SessionState,
+  session: Selectable<SessionsTable>,
+  rows: readonly Selectable<EventsTable>[],
+): WaitingItem[] {
+  const waiting = [...inbox.nextStep, ...inbox.nextTurn]
+    .map(({ itemId }) => findItem(inbox, itemId))
+    .filter((item) => item !== undefined)
+    .reverse();
+  const taken = new Set<string>();
+  try {
+    for (const row of rows) {
+      const event = eventOfRow(session.id, row);
+      if (event.type !== 'agent/inbox/spliced') continue;
+      for (const itemId of event.data.removed ?? []) taken.add(itemId);
+    }
+  } catch {
+    // One of them says nothing any more.
+    return waiting;
+  }
+  const isComplete =
+    rows.length >= session.head_seq - headSeq && rows.every(({ seq }, n) => seq === headSeq + 1 + n);
+  return isComplete ? waiting.filter(({ entry }) => taken.has(entry.itemId)) : waiting;
+}
+
+/** Takes everything from a seq on out of the log. */
 async function cutOff(
   db: Transaction<LogTables>,
   uid: SessionUid,
   { from, keep }: { readonly from: number; readonly keep: SessionRepair['keep'] },
-): Promise<number> {
+): Promise<CutOff> {
   const rows = await db
     .selectFrom('events')
     .selectAll()
@@ -115,6 +176,11 @@ async function cutOff(
     .execute();
   if (rows.length > 0) keep(rows);
   await db.deleteFrom('events').where('session_uid', '=', uid).where('seq', '>=', from).execute();
+  const listed = await db
+    .selectFrom('turns')
+    .select(({ fn }) => fn.max('turn').as('last'))
+    .where('session_uid', '=', uid)
+    .executeTakeFirst();
   // What ran belongs to a turn that is closed now.
   for (const table of ['attempts', 'staged'] as const) {
     await db.deleteFrom(table).where('session_uid', '=', uid).execute();
@@ -125,7 +191,8 @@ async function cutOff(
     .where('session_uid', '=', uid)
     .where('cursor_seq', '>=', from - 1)
     .execute();
-  return rows.length;
+  const turns = [listed?.last, ...rows.map(({ turn }) => turn)].map(Number).filter(Number.isSafeInteger);
+  return { rows, usedTurns: Math.max(0, ...turns) };
 }
 
 /** What was to follow turns that are not in the log any more. */
