@@ -51,6 +51,7 @@ describe('a page of the log', () => {
     expect(seqs(some)).toEqual([3, 4, 5]);
     expect(some.nextCursor).toBe(5);
     expect(await page('?before=0')).toEqual({ items: [], nextCursor: -1 });
+    expect(await page('?before=-1')).toEqual({ items: [], nextCursor: -1 });
     const last = await page(`?before=${String(head + 1)}&limit=2`);
     expect(seqs(last)).toEqual([head - 1, head]);
     expect(last.nextCursor).toBeNull();

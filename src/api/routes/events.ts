@@ -63,7 +63,9 @@ export function eventRoutes(deps: AppDeps): Router {
       before: queryParameters.seq.optional(),
       types: typesSchema.optional(),
     });
-    const { limit, after, before } = query;
+    const { limit, after } = query;
+    // Before the first event there is nothing, wherever that is said to be.
+    const before = query.before === undefined ? undefined : Math.max(0, query.before);
     if (after !== undefined && before !== undefined) {
       throw new ProblemError('INVALID_REQUEST', 'Give either "after" or "before".', 'before');
     }

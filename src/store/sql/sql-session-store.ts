@@ -493,10 +493,11 @@ function requireNoGap(
   { after = -1, before, limit }: EventPageQuery,
   rows: readonly { readonly seq: number }[],
 ): void {
-  const end = Math.min(before ?? Infinity, session.headSeq + 1);
-  const wanted = Math.max(0, Math.min(limit, end - after - 1));
-  const first = before === undefined ? after + 1 : end - wanted;
   // More than were there when the session was read are welcome.
+  const known = Math.min(before ?? Infinity, session.headSeq + 1) - 1;
+  const last = before === undefined ? known : Math.max(known, rows.at(-1)?.seq ?? -1);
+  const first = before === undefined ? Math.max(after, -1) + 1 : Math.max(0, last - limit + 1);
+  const wanted = Math.max(0, Math.min(limit, last - first + 1));
   const gap = Array.from({ length: wanted }, (_, n) => first + n).find((seq, n) => rows[n]?.seq !== seq);
   if (gap === undefined) return;
   throw new StoreError(

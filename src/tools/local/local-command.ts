@@ -12,7 +12,7 @@ import type { CommandEnding, CommandRequest, CommandResult } from '../execution-
 import { errnoOf } from '../file-errors.js';
 import { ToolError } from '../tool.js';
 import { openFolder, pathForChild } from '../workspace-paths.js';
-import { COMMAND_MARKER, commandProcess, endProcessTree } from './process-tree.js';
+import { commandMarks, commandProcess, endProcessTree } from './process-tree.js';
 import { StreamCapture } from './stream-capture.js';
 
 type CommandChild = ChildProcessByStdio<null, Readable, Readable>;
@@ -203,7 +203,7 @@ function commandEnvironment(idempotencyKey: string): NodeJS.ProcessEnv {
   return {
     ...Object.fromEntries(passed),
     TURNKEEPER_IDEMPOTENCY_KEY: idempotencyKey,
-    [COMMAND_MARKER]: idempotencyKey,
+    ...commandMarks(idempotencyKey),
   };
 }
 

@@ -9,7 +9,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { errnoOf } from '../file-errors.js';
 
 /** The environment variable that marks each process of a command with its idempotency key. */
-export const COMMAND_MARKER = 'TURNKEEPER_COMMAND';
+const COMMAND_MARKER = 'TURNKEEPER_COMMAND';
+/** The one that says which process started it, and when that itself was started. */
+const COMMAND_OWNER = 'TURNKEEPER_COMMAND_OWNER';
 
 const TERM_GRACE_MS = 100;
 const KILL_DEADLINE_MS = 1500;
@@ -33,6 +35,11 @@ interface ProcessEntry {
   readonly startedAt: number;
 }
 
+/** What the environment of a command has, by which its processes are found. */
+export function commandMarks(idempotencyKey: string): Readonly<Record<string, string>> {
+  return { [COMMAND_MARKER]: idempotencyKey, [COMMAND_OWNER]: ownerMark(process.pid) ?? '' };
+}
+
 /** The command of a process that was just spawned as the leader of its group. */
 export function commandProcess(
   pid: number,
@@ -53,7 +60,10 @@ export async function endProcessTree(command: CommandProcess): Promise<number> {
     const isRoot = ({ pid, group, session }: ProcessEntry) =>
       pid === command.pid || group === command.pid || session === command.pid;
     const young = entries.filter(({ startedAt }) => startedAt >= command.startedAt);
-    return withDescendants(young, (entry) => isRoot(entry) || markerOf(entry.pid) === command.marker);
+    return withDescendants(
+      young,
+      (entry) => isRoot(entry) || markOf(entry.pid, COMMAND_MARKER) === command.marker,
+    );
   };
   return endAll(find, command.isMonitored ? command.pid : undefined);
 }
@@ -69,13 +79,35 @@ export async function killMarkedProcesses(prefix: string): Promise<number> {
     marker !== undefined &&
     marker.startsWith(prefix) &&
     (marker.length === prefix.length || /[/.]$/.test(prefix) || /^[/.]/.test(marker.slice(prefix.length)));
-  return endAll((entries) => withDescendants(entries, ({ pid }) => matches(markerOf(pid))));
+  return endAll((entries) => withDescendants(entries, ({ pid }) => matches(markOf(pid, COMMAND_MARKER))));
 }
 
-/** The idempotency keys of all commands that run on this machine; none on systems without /proc. */
-export function commandMarkers(): readonly string[] {
+/**
+ * The idempotency keys of the commands on this machine whose process that started them is dead; none on systems without
+ * /proc.
+ */
+export function orphanedCommands(): readonly string[] {
   if (process.platform !== 'linux') return [];
-  return [...new Set(listProcesses().flatMap(({ pid }) => markerOf(pid) ?? []))];
+  const orphans = listProcesses().filter(({ pid }) => isOrphan(pid));
+  return [...new Set(orphans.flatMap(({ pid }) => markOf(pid, COMMAND_MARKER) ?? []))];
+}
+
+/** Ends the processes of a command that it returned, and none of the same key that somebody has who lives. */
+export async function endOrphanedCommand(key: string): Promise<number> {
+  return endAll((entries) =>
+    withDescendants(entries, ({ pid }) => markOf(pid, COMMAND_MARKER) === key && isOrphan(pid)),
+  );
+}
+
+function isOrphan(pid: number): boolean {
+  const owner = markOf(pid, COMMAND_OWNER);
+  return owner === undefined || owner !== ownerMark(Number(owner.split('/')[0]));
+}
+
+/** A pid is given again: only with its start it names a process. */
+function ownerMark(pid: number): string | undefined {
+  const entry = readEntry(pid);
+  return entry === undefined ? undefined : `${String(pid)}/${String(entry.startedAt)}`;
 }
 
 type Find = (entries: readonly ProcessEntry[]) => readonly number[];
@@ -137,8 +169,9 @@ function readEntry(pid: number): ProcessEntry | undefined {
   return { pid, parent: field(4), group: field(5), session: field(6), startedAt: field(22) };
 }
 
-function markerOf(pid: number): string | undefined {
-  const start = `${COMMAND_MARKER}=`;
+/** What a process has in its environment of a command. */
+function markOf(pid: number, name: string): string | undefined {
+  const start = `${name}=`;
   const variable = readProc(pid, 'environ')
     ?.split('\0')
     .find((entry) => entry.startsWith(start));

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { errnoOf } from '../file-errors.js';
-import { COMMAND_MARKER } from './process-tree.js';
+import { commandMarks } from './process-tree.js';
 import { ToolError } from '../tool.js';
 
 export interface RipgrepRequest {
@@ -42,7 +42,7 @@ export async function runRipgrep(request: RipgrepRequest): Promise<RipgrepEnd> {
   const child = spawn(await ripgrepPath(), ['--no-config', ...request.args], {
     cwd: request.cwd,
     stdio: [request.input ?? 'ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env.PATH, [COMMAND_MARKER]: request.idempotencyKey },
+    env: { PATH: process.env.PATH, ...commandMarks(request.idempotencyKey) },
     signal: AbortSignal.any([signal, timeout]),
     killSignal: 'SIGKILL',
   });

@@ -275,6 +275,9 @@ export function describeAppends(open: OpenStore): void {
       expect(await read({ after: last })).toEqual([]);
       expect(await read({ before: last, limit: 2 })).toEqual([last - 2, last - 1]);
       expect(await read({ before: 1 })).toEqual([0]);
+      expect(await read({ before: last + 100, limit: 2 })).toEqual([last - 1, last]);
+      expect(await read({ before: -1 })).toEqual([]);
+      expect(await read({ after: -2, limit: 1 })).toEqual([0]);
       expect(await read({ types: ['turn/end', 'session/created'] })).toEqual([0, last]);
       expect(await read({ turn: 1 })).toEqual(events.filter(({ turn }) => turn === 1).map(({ seq }) => seq));
       expect(await read({ turn: 2 })).toEqual([]);

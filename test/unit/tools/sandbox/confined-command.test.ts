@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLocalExecutionProvider } from '../../../../src/tools/local/local-execution-provider.js';
-import { commandMarkers, killMarkedProcesses } from '../../../../src/tools/local/process-tree.js';
+import { killMarkedProcesses, orphanedCommands } from '../../../../src/tools/local/process-tree.js';
 import { bubblewrapVersion } from '../../../../src/tools/sandbox/bubblewrap.js';
 import { isCommandAlive, uniqueSleep } from '../../../support/processes.js';
 import { textOf, until } from '../tool-fixture.js';
@@ -179,7 +179,7 @@ describe('the end of all that a confined command started', () => {
     const [sleep, idempotencyKey] = [uniqueSleep(), `marked-${String(process.pid)}/1.1.0`];
     const running = fixture.run(`(setsid ${sleep} &); sleep 100`, { context: { idempotencyKey } });
     await until(() => isCommandAlive(sleep));
-    expect(commandMarkers()).toContain(idempotencyKey);
+    expect(orphanedCommands()).not.toContain(idempotencyKey);
     await killMarkedProcesses(idempotencyKey);
     expect(isCommandAlive(sleep)).toBe(false);
     expect(textOf(await running)).toMatch(/^\[killed by signal SIG(TERM|KILL)\]$/);
