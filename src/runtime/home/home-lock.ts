@@ -3,9 +3,10 @@
  *
  * Node.js has no flock, so the lock is an exclusive SQLite transaction on the empty `lock.db`: SQLite holds a file lock
  * of the operating system, which ends with the process, however it ends, and which no other process has by accident.
- * Nothing else may open `lock.db` in this process: closing any descriptor of a file drops all its locks.
+ * Nothing else may open `lock.db` in this process: closing any descriptor of a file drops all its locks. A file that
+ * somebody removed locks nobody out, so `lock.json` counts too, as long as its process lives.
  */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { z } from 'zod';
@@ -22,7 +23,11 @@ const ACQUIRE_TIMEOUT_MS = 200;
 /** A connection that nothing refers to is collected and closed, and its lock with it. */
 const held = new Set<Database.Database>();
 
-const holderSchema = processIdentitySchema.partial({ startTime: true }).extend({ startedAt: z.string() });
+const holderSchema = processIdentitySchema.partial({ startTime: true }).extend({
+  startedAt: z.string(),
+  /** The folder itself: in a copy of it the file says nothing. */
+  folder: z.string().optional(),
+});
 type Holder = z.infer<typeof holderSchema>;
 
 const liveServerSchema = z.object({
@@ -48,14 +53,8 @@ export interface HomeLock {
  */
 export function acquireHomeLock(home: string, now: () => Date = () => new Date()): HomeLock {
   mkdirSync(home, { recursive: true, mode: 0o700 });
-  const database = new Database(join(home, LOCK_FILE), { timeout: ACQUIRE_TIMEOUT_MS });
-  try {
-    database.exec('BEGIN EXCLUSIVE');
-  } catch (error) {
-    database.close();
-    if (isBusy(error)) throw new HomeLockedError(home, holderOf(home));
-    throw error;
-  }
+  if (livingHolder(home) !== undefined) throw new HomeLockedError(home, holderOf(home));
+  const database = lockedDatabase(home);
   held.add(database);
   const startedAt = now().toISOString();
   // What a killed predecessor left would be taken for ours.
@@ -63,6 +62,7 @@ export function acquireHomeLock(home: string, now: () => Date = () => new Date()
   writeStateFile(join(home, HOLDER_FILE), {
     ...(identifyProcess(process.pid) ?? { pid: process.pid }),
     startedAt,
+    folder: folderIdentity(home),
   } satisfies Holder);
   return {
     publishServer: (url) => {
@@ -78,8 +78,28 @@ export function acquireHomeLock(home: string, now: () => Date = () => new Date()
   };
 }
 
+/** Opens the lock's file and takes it; one that is no database, which holds nothing, is made anew. */
+function lockedDatabase(home: string, isNew = false): Database.Database {
+  const file = join(home, LOCK_FILE);
+  const database = new Database(file, { timeout: ACQUIRE_TIMEOUT_MS });
+  try {
+    database.exec('BEGIN EXCLUSIVE');
+    return database;
+  } catch (error) {
+    database.close();
+    if (isBusy(error)) throw new HomeLockedError(home, holderOf(home));
+    if (!isDamage(error) || isNew) throw error;
+    rmSync(file, { force: true });
+    return lockedDatabase(home, true);
+  }
+}
+
 /** Whether some process has the home now. */
 export function isHomeLocked(home: string): boolean {
+  return livingHolder(home) !== undefined || isFileLocked(home);
+}
+
+function isFileLocked(home: string): boolean {
   let database: Database.Database;
   try {
     database = new Database(join(home, LOCK_FILE), { readonly: true, fileMustExist: true, timeout: 0 });
@@ -92,6 +112,7 @@ export function isHomeLocked(home: string): boolean {
     return false;
   } catch (error) {
     if (isBusy(error)) return true;
+    if (isDamage(error)) return false;
     throw error;
   } finally {
     database.close();
@@ -105,6 +126,18 @@ export function readLiveServer(home: string): LiveServer | undefined {
   const server = readStateFile(join(home, SERVER_FILE), liveServerSchema);
   if (holder === undefined || server?.pid !== holder.pid || !isHolderRunning(holder)) return undefined;
   return server;
+}
+
+/** Who has said that it has the home and lives; undefined also where the system does not tell processes apart. */
+function livingHolder(home: string): Holder | undefined {
+  const holder = readStateFile(join(home, HOLDER_FILE), holderSchema);
+  if (holder?.startTime === undefined || holder.folder !== folderIdentity(home)) return undefined;
+  return isHolderRunning(holder) ? holder : undefined;
+}
+
+function folderIdentity(home: string): string | undefined {
+  const stats = statSync(home, { throwIfNoEntry: false });
+  return stats === undefined ? undefined : `${String(stats.dev)}:${String(stats.ino)}`;
 }
 
 /** The lock is held, so `lock.json` is right but for the instant in which its holder writes it. */
@@ -121,6 +154,10 @@ function holderOf(home: string): HomeHolder {
 
 function isHolderRunning({ pid, startTime }: Holder): boolean {
   return startTime === undefined || isRunning({ pid, startTime });
+}
+
+function isDamage(error: unknown): boolean {
+  return error instanceof Database.SqliteError && /^SQLITE_(NOTADB|CORRUPT)/.test(error.code);
 }
 
 function isBusy(error: unknown): boolean {

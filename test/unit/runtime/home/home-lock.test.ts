@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -67,6 +67,30 @@ function lockError(): HomeLockedError {
 }
 
 describe('the lock of a home', () => {
+  it('keeps others out also where its file was removed under it, and not out of a copy of the home', async () => {
+    const { child } = await holder('http://127.0.0.1:4711');
+    rmSync(join(home, 'lock.db'));
+    expect(lockError().holder.pid).toBe(child.pid);
+    expect(isHomeLocked(home)).toBe(true);
+    expect(readLiveServer(home)?.pid).toBe(child.pid);
+    const copy = `${home}-copy`;
+    cpSync(home, copy, { recursive: true });
+    try {
+      acquireHomeLock(copy).release();
+    } finally {
+      rmSync(copy, { recursive: true });
+    }
+    await kill(child);
+    acquire();
+  });
+
+  it('is made anew where its file is no database', () => {
+    writeFileSync(join(home, 'lock.db'), 'This is no database. '.repeat(100));
+    expect(isHomeLocked(home)).toBe(false);
+    acquire();
+    expect(isHomeLocked(home)).toBe(true);
+  });
+
   it('tells a second process the pid and the URL of the first, and is free again after a SIGKILL', async () => {
     const url = 'http://127.0.0.1:4711';
     const { child, line } = await holder(url);
