@@ -22,6 +22,7 @@ import { ConversationCache } from './conversation-cache.js';
 import { FrameWriter } from './frame-writer.js';
 import { answerFromFrames, interruptedAttempt, withdrawnAttempt } from './interrupted-attempt.js';
 import { modelRequest } from './model-request.js';
+import { canonicalToolJson } from '../tools/registry.js';
 import type { RunTool } from './run-tool.js';
 import { askRequestError, type RequestErrorVerdict } from './run-turn-hooks.js';
 import { wrapStream } from './stream-hooks.js';
@@ -137,7 +138,9 @@ class ModelAttempt {
       if (model === undefined) {
         throw new ModelFailure('INVALID_REQUEST', `The configuration has no model ${header.model} any more.`);
       }
-      const request = await modelRequest(header, conversationOf(fold), (sha256) => this.#readBlob(sha256));
+      const request = await modelRequest(header, conversationOf(fold), (sha256) =>
+        this.#readDefinition(sha256),
+      );
       this.#timing.requestedAt = this.#now();
       const stream = wrapStream(
         deps.turnHooks.stream,
@@ -322,6 +325,12 @@ class ModelAttempt {
     const { header } = this.attempt.state;
     if (header === null) throw new Error('The log has no request/header.');
     return header;
+  }
+
+  /** One that was lost is what it was, as long as its tool has not changed. */
+  async #readDefinition(sha256: Sha256): Promise<Uint8Array> {
+    const same = this.deps.registry.offered('*').find((tool) => tool.sha256 === sha256);
+    return same === undefined ? this.#readBlob(sha256) : new TextEncoder().encode(canonicalToolJson(same));
   }
 
   async #readBlob(sha256: Sha256): Promise<Uint8Array> {

@@ -349,6 +349,16 @@ describe('a file that is damaged', () => {
     await expectAllWorks();
   });
 
+  it('opens to nobody where keys were in it that are lost', async () => {
+    zeroPage('keys');
+    expect(await messages()).toContain('API keys may be lost');
+    await home.withStore(async ({ keys }) => {
+      expect(await keys.exist()).toBe(true);
+      expect((await keys.list()).map(({ revokedAt }) => revokedAt)).not.toContain(null);
+    });
+    await expectAllWorks();
+  });
+
   it('that was cut in the middle of a page has what stands before, and what is left of the page is not believed', async () => {
     const { length } = readFileSync(home.file);
     for (let missing = 300; missing < 9000; missing += 800) {
