@@ -4,7 +4,7 @@
  * What the deletion leaves behind where it dies in the middle, and Temporal's workflows, are removed later by
  * `runtime/retention.ts`, which also deletes old sessions by this.
  */
-import type { SessionRecord } from '../store/session-store.js';
+import { StoreError, type SessionRecord } from '../store/session-store.js';
 import type { AppDeps } from './app-deps.js';
 import { requestCancel } from './cancel.js';
 import type { EngineNudge } from './engine-nudge.js';
@@ -18,11 +18,17 @@ type DeletionDeps = Pick<AppDeps, 'store' | 'logger'> & {
 export async function deleteSession(
   deps: DeletionDeps,
   nudge: Pick<EngineNudge, 'cancel'>,
-  { uid }: SessionRecord,
+  { uid, openTurn }: SessionRecord,
   by: string,
 ): Promise<void> {
-  const running = await requestCancel(deps.store, uid, { by });
-  if (running.kind === 'cancelling') nudge.cancel(uid, running.turn);
+  try {
+    const running = await requestCancel(deps.store, uid, { by });
+    if (running.kind === 'cancelling') nudge.cancel(uid, running.turn);
+  } catch (error) {
+    // Nothing can be written into a log that is damaged. It goes all the same.
+    if (!(error instanceof StoreError && error.code.startsWith('LOG_'))) throw error;
+    if (openTurn !== null) nudge.cancel(uid, openTurn);
+  }
   if (await deps.store.deleteSession(uid)) await removeFolder(deps, uid);
 }
 

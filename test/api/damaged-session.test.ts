@@ -41,3 +41,9 @@ it('is refused with what the operator can do, and the others and the lists go on
     ]);
   }
 });
+
+it('can be deleted', async () => {
+  expect((await call(`${api.url}/v1/sessions/damaged`, 'DELETE')).status).toBe(204);
+  expect((await call(`${api.url}/v1/sessions/damaged`, 'GET')).status).toBe(404);
+  expect((await call(`${api.url}/v1/sessions/fine`, 'GET')).status).toBe(200);
+});

@@ -394,6 +394,16 @@ describe('a file that is damaged', () => {
     expect(finding?.message).toContain('newer version');
   });
 
+  it('that is gone is not taken for one that was never there', async () => {
+    rmSync(home.file);
+    expect((await home.examine()).store).toMatchObject({ status: 'problem' });
+    await expect(home.withStore(() => Promise.resolve())).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: expect.stringContaining('was there once') as string,
+    });
+    expect(existsSync(home.file)).toBe(false);
+  });
+
   it('of which nothing can be had is left where it is, and it is said what to do', async () => {
     writeFileSync(home.file, 'This is a text and no database.'.repeat(100));
     const [finding] = await home.repair();

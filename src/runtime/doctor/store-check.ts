@@ -14,6 +14,11 @@ export const storeCheck: Check = {
   name: 'store',
   run: async ({ configuration }) => {
     const { file } = storeLocation(configuration);
+    if (!existsSync(file) && existsSync(framesPath(file))) {
+      return problem(
+        `The session log ${file} is missing, and was there once: put it back, or restore a backup.`,
+      );
+    }
     if (!existsSync(file)) return ok(`There is no session log yet; ${file} is made at the first start.`);
     try {
       const { sessions, age } = await withLog(file, async (log) => ({

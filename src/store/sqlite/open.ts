@@ -4,6 +4,7 @@
  * The log commits with `synchronous=FULL`: what was accepted survives a power cut. Frames have a database file of their
  * own with `synchronous=NORMAL`, so that they never wait for the log's full sync.
  */
+import { existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { Kysely, sql, SqliteDialect, type Transaction } from 'kysely';
 import type { Clock } from '../../contract/ids.js';
@@ -32,10 +33,11 @@ export interface SqliteStoreOptions {
 /**
  * Opens the store, and makes it where there is none.
  *
- * @throws `StoreError` `SCHEMA_TOO_NEW`, `SCHEMA_TOO_OLD` where it is not to be migrated, `LOG_CORRUPT` where the file is no database, `STORE_UNAVAILABLE` where it
- * cannot be opened.
+ * @throws `StoreError` `SCHEMA_TOO_NEW`, `SCHEMA_TOO_OLD` where it is not to be migrated, `LOG_CORRUPT` where the file is
+ * no database, `STORE_UNAVAILABLE` where it cannot be opened, or is missing where it was once.
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<SessionStore> {
+  requireNoneLost(options.path);
   const opened: Database.Database[] = [];
   const database = (path: string, synchronous: 'FULL' | 'NORMAL') => {
     const connection = connect(path);
@@ -135,6 +137,17 @@ async function reclaimSpace(
 
 function freePages(file: Database.Database | undefined): number {
   return Number(file?.pragma('freelist_count', { simple: true }) ?? 0);
+}
+
+/** Both files are made at once: frames without a log are what is left where somebody moved or removed that. */
+function requireNoneLost(path: string): void {
+  const frames = framesPath(path);
+  if (existsSync(path) || !existsSync(frames)) return;
+  throw new StoreError(
+    'STORE_UNAVAILABLE',
+    `The session log ${path} is missing, and was there once: ${frames} belongs to it. Put it back, or restore a backup; ` +
+      `to begin with an empty log, move ${frames} away too.`,
+  );
 }
 
 /** The file of the frames beside the log's. */
