@@ -62,7 +62,7 @@ interface SourceDatabase {
  * @throws BackupError
  */
 export async function backupHome({ home, storeFile }: BackupSource, target: string): Promise<Backup> {
-  const folder = resolve(target);
+  const folder = await realPlace(resolve(target));
   await checkTarget(home, folder);
   if (!existsSync(storeFile)) {
     throw new BackupError(`There is no session log at ${storeFile}, and so nothing to copy.`);
@@ -77,7 +77,7 @@ export async function backupHome({ home, storeFile }: BackupSource, target: stri
   ];
   const partial = join(dirname(folder), `.${basename(folder)}.partial-${String(process.pid)}`);
   try {
-    await mkdir(partial, { recursive: true, mode: 0o700 });
+    await makeFolders(partial);
     const copied = await copyDatabases(sources, partial);
     const left = new Set([...NOT_COPIED, ...withCompanions(sources.map(({ name }) => name))]);
     await copyFolder(home, partial, {
@@ -98,7 +98,7 @@ export async function backupHome({ home, storeFile }: BackupSource, target: stri
 }
 
 async function checkTarget(home: string, folder: string): Promise<void> {
-  if (isInside(await realpath(home).catch(() => home), await realPlace(folder))) {
+  if (isInside(await realpath(home).catch(() => home), folder)) {
     throw new BackupError(`${folder} lies in the home: give a folder elsewhere, best on another disk.`);
   }
   const entries = await readdir(folder).catch((error: unknown) => {
@@ -110,6 +110,13 @@ async function checkTarget(home: string, folder: string): Promise<void> {
   if ((await stat(folder)).dev !== (await stat(dirname(folder))).dev) {
     throw new BackupError(`${folder} is a file system of its own: give a new folder in it.`);
   }
+}
+
+/** One by one: where none can be made (`/proc`) Node.js tries for ever to make all at once. */
+async function makeFolders(folder: string): Promise<void> {
+  if (existsSync(folder)) return;
+  await makeFolders(dirname(folder));
+  await mkdir(folder, { mode: 0o700 });
 }
 
 /** Where a path that may not be there yet comes to lie. */

@@ -88,5 +88,5 @@ export function watchHealth(options: HealthWatchOptions): HealthWatch {
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
   // A rejection is the abort, which the caller sees.
-  await delay(ms, undefined, { signal, ref: false }).catch(() => undefined);
+  await delay(ms, undefined, { signal }).catch(() => undefined);
 }
