@@ -33,8 +33,9 @@ export default defineConfig({
           include: ['test/e2e/**/*.test.ts'],
           testTimeout: 180_000,
           hookTimeout: 180_000,
-          // Each starts whole servers; side by side they would only measure the machine.
-          fileParallelism: false,
+          // Each starts whole servers: after all others, and two at a time.
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
         },
       },
     ],
