@@ -51,7 +51,7 @@ function whole(): Whole {
 }
 
 const shownOf = (events: readonly SessionEvent[]): FollowItem[] =>
-  events.map((event) => ({ type: 'event', id: String(event.seq), event }) as FollowItem);
+  events.map((event) => ({ type: 'event', id: String(event.seq), event }));
 
 function check(
   { events, accepted, approvalId }: Whole,
