@@ -71,7 +71,7 @@ export interface ScriptedModelServerOptions extends StrictOptions {
 }
 
 const PING_INTERVAL_MS = 5;
-const RESET_DELAY_MS = 20;
+const RESET_DELAY_MS = 100;
 
 export class ScriptedModelServer {
   /** All requests so far, those that were refused too. */
