@@ -31,7 +31,7 @@ export interface ChaosResult extends Tally {
   readonly home: string;
 }
 
-/** In the calm every turn has this long to end. */
+/** In the calm something has to move at least so often, until every turn has ended. */
 const REST_MS = 60_000;
 const PAGE = 1000;
 

@@ -31,7 +31,7 @@ export interface Workload {
   /** All moves are done. */
   readonly done: Promise<void>;
   readonly sessions: readonly ChaosSession[];
-  /** Waits until nothing runs, and names the sessions that do not come to rest. */
+  /** Waits until nothing runs, and names the sessions that are not at rest once nothing has moved for so long. */
   rest(limitMs: number): Promise<readonly string[]>;
   /** Ends people and followers, once these have seen all. */
   stop(): Promise<void>;
@@ -55,11 +55,14 @@ export function startWorkload(
     done,
     sessions,
     rest: async (limitMs) => {
-      const until = Date.now() + limitMs;
+      let [grown, since] = [0, Date.now()];
       for (;;) {
-        const busy: string[] = [];
-        for (const { id } of sessions) if (!isAtRest(await insist(() => client.session(id)))) busy.push(id);
-        if (busy.length === 0 || Date.now() > until) return busy;
+        const found = await Promise.all(sessions.map(({ id }) => insist(() => client.session(id))));
+        const busy = found.filter((session) => !isAtRest(session)).map(({ id }) => id);
+        const events = found.reduce((sum, { headSeq }) => sum + headSeq, 0);
+        // A slow machine is no standstill.
+        if (events !== grown) [grown, since] = [events, Date.now()];
+        if (busy.length === 0 || Date.now() > since + limitMs) return busy;
         await pause(200);
       }
     },
