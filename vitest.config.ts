@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 /** The native core of the Temporal worker crashes in worker threads. */
@@ -6,6 +7,8 @@ const pool = 'forks' as const;
 export default defineConfig({
   test: {
     pool,
+    // Most tests wait for something else most of the time; the default leaves one core to nobody.
+    maxWorkers: availableParallelism(),
     reporters: ['default', './test/support/closing-line-reporter.ts'],
     projects: [
       {

@@ -16,6 +16,7 @@ import { createJobChecks } from '../../src/runtime/job-checks.js';
 import { createMetrics } from '../../src/runtime/metrics.js';
 import type { SessionStore } from '../../src/store/session-store.js';
 import { openSqliteStore } from '../../src/store/sqlite/open.js';
+import { makeDatabaseFolder } from '../support/database-folder.js';
 
 export interface Nudge {
   readonly kind: 'start' | 'decision' | 'cancel';
@@ -29,6 +30,8 @@ export interface ApiServer {
   readonly url: string;
   readonly store: SessionStore;
   readonly nudges: Nudge[];
+  /** The file of the log. */
+  readonly databasePath: string;
   /** An existing folder that can be a workspace. */
   readonly workspace: string;
   readonly workspacesFolder: string;
@@ -69,10 +72,12 @@ export async function startApi(
 ): Promise<ApiServer> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'turnkeeper-api-')));
   const workspace = join(folder, 'workspace');
+  const databases = makeDatabaseFolder('turnkeeper-api-');
+  const databasePath = join(databases, 'sessions.db');
   const workspacesFolder = join(folder, 'home', 'workspaces');
   mkdirSync(workspace);
   const { clock = Date.now, checkArguments = () => undefined } = options;
-  const sqlite = await openSqliteStore({ path: join(folder, 'sessions.db'), clock });
+  const sqlite = await openSqliteStore({ path: databasePath, clock });
   const store = options.wrapStore?.(sqlite) ?? sqlite;
   const nudges: Nudge[] = [];
   const condition = { isDraining: false, isEngineUp: true, engineFails: false };
@@ -149,6 +154,7 @@ export async function startApi(
     url: `http://127.0.0.1:${String(port)}`,
     store,
     nudges,
+    databasePath,
     workspace,
     workspacesFolder,
     condition,
@@ -164,7 +170,7 @@ export async function startApi(
     stop: async () => {
       await close();
       await sqlite.close();
-      rmSync(folder, { recursive: true, force: true });
+      for (const each of [folder, databases]) rmSync(each, { recursive: true, force: true });
     },
   };
 }

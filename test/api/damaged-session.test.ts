@@ -1,5 +1,4 @@
 /** One session of many whose log is damaged while a server runs: it is refused clearly, and no other one is. */
-import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { call, newSession, startApi, type ApiServer } from './api-server.js';
@@ -12,7 +11,7 @@ beforeEach(async () => {
     await call(`${api.url}/v1/sessions/${id}/prompts`, 'POST', { requestId: 'r1', text: 'hello' });
   }
   const uid = await api.uidOf('damaged');
-  const database = new Database(join(dirname(api.workspace), 'sessions.db'));
+  const database = new Database(api.databasePath);
   // Another letter in the event, and a turn that is not committed yet to those who remember how the log was.
   database.prepare(`update events set data = replace(data, 'hello', 'hullo') where session_uid = ?`).run(uid);
   database.prepare('update sessions set head_seq = head_seq + 1 where uid = ?').run(uid);

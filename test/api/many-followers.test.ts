@@ -78,8 +78,10 @@ describe('followers that reconnect every 5 to 50 ms', () => {
       const word = `${String(n)} zä€😀 `;
       text += word;
       frame = await session.driver.stream(word);
+      if (n % 10 !== 0) continue;
       // Spread over many of their connections.
-      if (n % 20 === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+      const before = followers.map(({ connections }) => connections);
+      await eventually(() => followers.every(({ connections }, index) => connections > before[index]!));
     }
     // Nothing is stored of it yet: what they show they have from frames.
     await eventually(() => followers.every((follower) => follower.text === text));
@@ -96,7 +98,7 @@ describe('followers that reconnect every 5 to 50 ms', () => {
       expect(ofSecond).toEqual(range(2, frame));
       expect(frames.length - ofSecond.length).toBeLessThanOrEqual(1);
       expect(shown).toBe(text);
-      expect(connections).toBeGreaterThan(2);
+      expect(connections).toBeGreaterThanOrEqual(30);
     }
   });
 });

@@ -1,6 +1,5 @@
 /** A home whose session log is damaged by a test, and what is known of the log as it was. */
-import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { v7 as uuidv7 } from 'uuid';
@@ -15,6 +14,7 @@ import { sessionsCheck } from '../../src/runtime/doctor/sessions-check.js';
 import { storeCheck } from '../../src/runtime/doctor/store-check.js';
 import type { SessionStore, TurnRecord } from '../../src/store/session-store.js';
 import { framesPath, openSqliteStore } from '../../src/store/sqlite/open.js';
+import { makeDatabaseFolder } from '../support/database-folder.js';
 import { checkLog } from '../support/log-invariants.js';
 import { SOME_SHA256 } from '../support/log-builder.js';
 import { owner, TestSession, title } from './session-store/store-fixture.js';
@@ -36,7 +36,7 @@ export interface WholeLog {
 }
 
 export async function makeWholeLog(): Promise<WholeLog> {
-  const folder = mkdtempSync(join(tmpdir(), 'turnkeeper-whole-'));
+  const folder = makeDatabaseFolder('turnkeeper-whole-');
   mkdirSync(join(folder, 'closed'));
   const store = await openSqliteStore({ path: join(folder, 'closed', 'sessions.db'), clock: Date.now });
   const uids: SessionUid[] = [];
@@ -113,7 +113,7 @@ export async function readSession(store: SessionStore, uid: SessionUid): Promise
 
 /** A copy of the whole log in a home of its own. */
 export class DamagedHome {
-  readonly folder = realpathSync(mkdtempSync(join(tmpdir(), 'turnkeeper-home-')));
+  readonly folder = makeDatabaseFolder('turnkeeper-home-');
   readonly file = join(this.folder, 'sessions.db');
   readonly frames = framesPath(this.file);
   readonly #configuration = loadConfiguration({ flags: { home: this.folder }, env: {} }).configuration;

@@ -1,6 +1,5 @@
 /** What the contract suite cannot see of SQLite: its files, both of its databases, and a clock that goes on for minutes. */
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -8,6 +7,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { SessionId, SessionUid } from '../../src/contract/ids.js';
 import type { SessionStore } from '../../src/store/session-store.js';
 import { framesPath, openSqliteStore } from '../../src/store/sqlite/open.js';
+import { makeDatabaseFolder } from '../support/database-folder.js';
 import { TestSession } from './session-store/store-fixture.js';
 
 const MINUTE_MS = 60_000;
@@ -21,7 +21,7 @@ const open = () => openSqliteStore({ path, clock: () => now });
 const newSession = () => TestSession.create(() => store);
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'turnkeeper-retention-'));
+  folder = makeDatabaseFolder('turnkeeper-retention-');
   path = join(folder, 'sessions.db');
   now = Date.parse('2026-01-01T00:00:00.000Z');
   store = await open();

@@ -1,10 +1,10 @@
 /** SQLite stores in real files of their own, which are removed with them. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { framesPath, openSqliteStore } from '../../src/store/sqlite/open.js';
 import type { SessionStore } from '../../src/store/session-store.js';
+import { makeDatabaseFolder } from '../support/database-folder.js';
 import type { StoreUnderTest } from './session-store-suite.js';
 
 export interface TemporarySqlite extends StoreUnderTest {
@@ -15,7 +15,7 @@ export interface TemporarySqlite extends StoreUnderTest {
 }
 
 export async function openTemporarySqlite(): Promise<TemporarySqlite> {
-  const folder = mkdtempSync(join(tmpdir(), 'turnkeeper-store-'));
+  const folder = makeDatabaseFolder('turnkeeper-store-');
   const path = join(folder, 'sessions.db');
   const openAgain = () => openSqliteStore({ path, clock: Date.now });
   const first = await openAgain();

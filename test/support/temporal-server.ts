@@ -1,12 +1,11 @@
 /**
  * One real Temporal server for all tests of the engine tier, started once: the embedded engine, in a home of its own.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import type { TestProject } from 'vitest/node';
 import { startEmbeddedEngine } from '../../src/runtime/engine/embedded-engine.js';
 import { findTemporalCli } from '../../src/runtime/engine/find-temporal-cli.js';
+import { makeDatabaseFolder } from './database-folder.js';
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -18,7 +17,7 @@ declare module 'vitest' {
 const quiet = () => undefined;
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const home = mkdtempSync(join(tmpdir(), 'turnkeeper-engine-'));
+  const home = makeDatabaseFolder('turnkeeper-engine-');
   const cli = await findTemporalCli();
   const engine = await startEmbeddedEngine({
     cli: cli.path,

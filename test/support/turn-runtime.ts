@@ -42,6 +42,7 @@ import { killMarkedProcesses } from '../../src/tools/local/process-tree.js';
 import { createToolPipeline } from '../../src/tools/pipeline.js';
 import { createToolRegistry } from '../../src/tools/registry.js';
 import type { Tool } from '../../src/tools/tool.js';
+import { makeDatabaseFolder } from './database-folder.js';
 import { NO_HOOKS, NO_TURN_HOOKS } from './no-hooks.js';
 import { createGuardedFetch } from '../../src/tools/web/guarded-fetch.js';
 
@@ -96,6 +97,8 @@ export interface TurnRuntime {
   readonly client: Client;
   readonly deployment: string;
   readonly workspace: string;
+  /** The file of the log. */
+  readonly databasePath: string;
   createSession(settings?: Partial<SessionSettings>): Promise<SessionUid>;
   /** Admits a prompt without telling the engine. */
   admit(
@@ -125,7 +128,9 @@ export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<Tur
   mkdirSync(workspace);
   const deployment = `test-${uuidv7()}`;
   const hostId = deployment;
-  const openStore = () => openSqliteStore({ path: join(folder, 'sessions.db'), clock });
+  const databases = makeDatabaseFolder('turnkeeper-turn-');
+  const databasePath = join(databases, 'sessions.db');
+  const openStore = () => openSqliteStore({ path: databasePath, clock });
   const connection = await NativeConnection.connect({ address: options.temporalAddress });
   const client = new Client({ connection });
   const policy: TurnPolicy = {
@@ -268,6 +273,7 @@ export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<Tur
     client,
     deployment,
     workspace,
+    databasePath,
     createSession: async (settings = {}) => {
       const uid = uuidv7() as SessionUid;
       await running.store.createSession({
@@ -300,7 +306,7 @@ export async function startTurnRuntime(options: TurnRuntimeOptions): Promise<Tur
     stop: async () => {
       await halt();
       await connection.close();
-      rmSync(folder, { recursive: true, force: true });
+      for (const each of [folder, databases]) rmSync(each, { recursive: true, force: true });
     },
   };
 }

@@ -139,10 +139,7 @@ describe('a cancel that the engine is not told', () => {
 describe('a cancel by another process', () => {
   /** The same database through a store of its own, whose commits nobody here is told of. */
   async function besideOf(runtime: TurnRuntime) {
-    const store = await openSqliteStore({
-      path: join(runtime.workspace, '..', 'sessions.db'),
-      clock: Date.now,
-    });
+    const store = await openSqliteStore({ path: runtime.databasePath, clock: Date.now });
     stops.push(() => store.close());
     return { store };
   }

@@ -4,13 +4,13 @@
  *
  * `TURNKEEPER_RACE_ROUNDS` makes it longer (default 3 rounds of 3 sessions for each race), `TURNKEEPER_RACE_SEED` other.
  */
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import type { Client } from '../../src/client/client.js';
 import type { PromptAnswer } from '../../src/contract/http.js';
 import type { SessionUid } from '../../src/contract/ids.js';
+import { framesPath } from '../../src/store/sqlite/open.js';
 import { askingTools, type Ran } from '../support/asking-tools.js';
 import { RacedSession } from '../support/raced-session.js';
 import { ScriptedModelServer, type Reply } from '../support/scripted-model-server.js';
@@ -200,8 +200,8 @@ it('a deletion at any instant leaves nothing, and a session of the same id unhar
 
 /** What either database has of these sessions, by table. */
 function rowsOf(uids: readonly SessionUid[]): string[] {
-  return ['sessions.db', 'sessions-frames.db'].flatMap((file) => {
-    const database = new Database(join(runtime.workspace, '..', file), { readonly: true });
+  return [runtime.databasePath, framesPath(runtime.databasePath)].flatMap((file) => {
+    const database = new Database(file, { readonly: true });
     // The leftovers are notes: by them is found what of a deleted session lies outside of the log.
     const tables = database
       .prepare("select name from sqlite_master where type = 'table' and name <> 'leftovers'")

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -8,6 +7,7 @@ import { startRetention, type Retention, type RetentionDeps } from '../../../src
 import type { SessionStore } from '../../../src/store/session-store.js';
 import { openSqliteStore } from '../../../src/store/sqlite/open.js';
 import { TestSession } from '../../contract/session-store/store-fixture.js';
+import { makeDatabaseFolder } from '../../support/database-folder.js';
 
 const DAY_MS = 86_400_000;
 
@@ -21,7 +21,7 @@ let told: string[];
 let remembered: Set<SessionUid>;
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'turnkeeper-retention-'));
+  folder = makeDatabaseFolder('turnkeeper-retention-');
   now = Date.parse('2026-01-01T00:00:00.000Z');
   told = [];
   remembered = new Set();

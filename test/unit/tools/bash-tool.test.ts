@@ -142,7 +142,9 @@ describe('the end of a command', () => {
 
   it('comes with all that was written, though a grandchild goes on writing', async () => {
     const text = await bash(
-      'head -c 3000000 /dev/zero | tr "\\0" x; echo; echo last; while :; do echo tick >&2; sleep 0.01; done &',
+      `(while :; do echo tick >&2; : > ticked; sleep 0.01; done) &
+       until [ -e ticked ]; do sleep 0.01; done
+       head -c 3000000 /dev/zero | tr "\\0" x; echo; echo last`,
     );
     expect(text).toMatch(/x\nlast\n\[stderr\]\ntick\n/);
     expect(text).toMatch(/\[\d process(es)? left running and ended\]\n\[exit code: 0\]$/);
