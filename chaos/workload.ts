@@ -2,6 +2,7 @@
  * What callers do in a round: sessions with prompts, steers, injects and cancels, people who decide, and followers that
  * stay. Everything that the server has promised by an answer is kept, to be held against the logs.
  */
+import { setMaxListeners } from 'node:events';
 import { ApiError } from '../src/client/api-error.js';
 import type { Client } from '../src/client/client.js';
 import type { FollowItem } from '../src/client/follow.js';
@@ -46,6 +47,8 @@ export function startWorkload(
   { name, workspace, random }: { readonly name: string; readonly workspace: string; readonly random: Random },
 ): Workload {
   const stopping = new AbortController();
+  // Each session listens.
+  setMaxListeners(0, stopping.signal);
   const sessions = plans.map((plan, index) => new Session(client, `${name}s${String(index)}`, plan));
   const people = decide(client, sessions, random, stopping.signal);
   const done = Promise.all(sessions.map((session) => session.run(workspace, stopping.signal))).then(
