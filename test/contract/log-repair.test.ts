@@ -3,8 +3,13 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionId, SessionUid } from '../../src/contract/ids.js';
+import type { Kysely } from 'kysely';
+import { withDatabase } from '../../src/runtime/doctor/log-database.js';
 import { acquireHomeLock } from '../../src/runtime/home/home-lock.js';
+import { checkSession } from '../../src/store/repair/check-session.js';
+import { repairSession } from '../../src/store/repair/repair-session.js';
 import type { SessionStore } from '../../src/store/session-store.js';
+import type { LogTables } from '../../src/store/sql/schema.js';
 import { checkLog } from '../support/log-invariants.js';
 import { randomLog } from '../support/random-log.js';
 import { storeLog } from '../support/stored-log.js';
@@ -192,6 +197,28 @@ describe('a log that is damaged', () => {
       });
       expect((await home.examine()).sessions.message).toContain('sessions are whole');
     });
+  });
+
+  it('is left as it is where its repair dies after the cut', async () => {
+    const { uid } = session(3);
+    home.sql(`update events set data = '{' where session_uid = ? and seq = 5`, [uid]);
+    const rows = () => ({
+      events: home.sql('select * from events where session_uid = ? order by seq', [uid]),
+      session: home.sql('select * from sessions where uid = ?', [uid]),
+      turns: home.sql('select * from turns where session_uid = ?', [uid]),
+    });
+    const before = rows();
+    const dies = (): never => {
+      throw new Error('killed');
+    };
+    const repair = withDatabase(home.file, { readonly: false }, async (log: Kysely<LogTables>) => {
+      const check = await checkSession(log, uid);
+      if (check !== undefined) {
+        await repairSession(log, check, { ids: { uuid: dies }, clock: dies, keep: () => undefined });
+      }
+    });
+    await expect(repair).rejects.toThrow('killed');
+    expect(rows()).toEqual(before);
   });
 
   it('is left as it is where another version wrote it', async () => {

@@ -155,7 +155,7 @@ async function mendSessions(
       findings.push(problem(`${session.id}: ${damage.reason}. Nothing was changed.`));
       continue;
     }
-    const done = await repairSession(log, store, check, {
+    const done = await repairSession(log, check, {
       ids: { uuid: uuidv7 },
       clock: Date.now,
       keep: (rows) => {

@@ -2,8 +2,8 @@
  * Mends one session: cuts a damaged log to its last whole state, makes the rows of lists anew from the log, and closes
  * what the cut left open.
  *
- * Owns that the cut and its rows are one transaction, and that what is cut off is handed out before it goes. Nobody else
- * works on the database meanwhile.
+ * Owns that the cut, its rows and what closes it are one transaction, and that what is cut off is handed out before it
+ * goes. Nobody else works on the database meanwhile.
  */
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import type { Clock, IdSource, SessionUid } from '../../contract/ids.js';
@@ -11,9 +11,8 @@ import { evolve, INITIAL_STATE, type SessionState } from '../../core/session-sta
 import { EMPTY_INBOX, findItem, removeItem, type WaitingItem } from '../../core/inbox.js';
 import { closingEvents } from '../../core/repair.js';
 import { enterTurn } from '../../core/turn-progress.js';
-import type { SessionStore } from '../session-store.js';
 import { projectChange } from '../sql/projections.js';
-import { eventOfRow } from '../sql/rows.js';
+import { eventOfRow, sessionOfRow } from '../sql/rows.js';
 import type {
   AttemptsTable,
   EventsTable,
@@ -23,6 +22,7 @@ import type {
   TurnsTable,
 } from '../sql/schema.js';
 import { deleteSession } from '../sql/sql-retention.js';
+import { SqlTransaction } from '../sql/sql-transaction.js';
 import { turnOutput } from '../turn-output.js';
 import type { SessionCheck } from './check-session.js';
 import { isJsonList } from './compare-rows.js';
@@ -40,7 +40,6 @@ export interface SessionRepair {
 /** Mends what the check has found. Says what was done, in sentences; nothing where nothing was to be done. */
 export async function repairSession(
   log: Kysely<LogTables>,
-  store: SessionStore,
   check: SessionCheck,
   repair: SessionRepair,
 ): Promise<string[]> {
@@ -65,13 +64,12 @@ export async function repairSession(
     await deleteSession(log, session.uid, { clock: repair.clock });
     return [...done, `nothing of its log is whole (${damage.reason}); the session was taken out`];
   }
-  const cut = await log.transaction().execute(async (db) => {
-    const taken = await cutOff(db, session.uid, { from: damage.seq, keep: repair.keep });
+  const { lost, dropped } = await log.transaction().execute(async (db) => {
+    const cut = await cutOff(db, session.uid, { from: damage.seq, keep: repair.keep });
     await projectAnew(db, check);
     await forgetLaterTurns(db, check);
-    return taken;
+    return closeTurn(db, check, { reason: damage.reason, cut, repair });
   });
-  const { lost, dropped } = await closeTurn(store, session, { reason: damage.reason, cut, ids: repair.ids });
   return [
     ...done,
     `cut at event ${String(damage.seq)} (${damage.reason}); ${String(lost)} events were taken out${dropped}`,
@@ -87,49 +85,50 @@ interface CutOff {
 
 /** Says in the log that it was cut, and closes what the cut left open. */
 async function closeTurn(
-  store: SessionStore,
-  session: Selectable<SessionsTable>,
-  { reason, cut, ids }: { readonly reason: string; readonly cut: CutOff; readonly ids: IdSource },
+  db: Transaction<LogTables>,
+  { session, state }: SessionCheck,
+  { reason, cut, repair }: { readonly reason: string; readonly cut: CutOff; readonly repair: SessionRepair },
 ): Promise<{ readonly lost: number; readonly dropped: string }> {
   const lost = cut.rows.length;
-  return store.transact(session.uid, async (transaction) => {
-    const taken = itemsTaken(transaction.state, session, cut.rows);
-    const dropped =
-      taken.length === 0
-        ? ''
-        : `; ${String(taken.length)} prompts that waited before it may have been worked on since, and do not wait any more`;
-    await transaction.append([
-      {
-        type: 'session/repaired',
-        data: {
-          what: `The log was cut to its last whole state: ${reason}${dropped}.`,
-          lost,
-          usedTurns: cut.usedTurns,
-          cause: 'log-damaged',
-        },
-      },
-      ...taken.map(removeItem),
-    ]);
-    const { openTurn } = transaction.state;
-    // What a turn that is only due was opened for is gone.
-    if (openTurn?.started === false && taken.length > 0) {
-      await transaction.append(enterTurn(openTurn.number, EMPTY_INBOX).events);
-    }
-    const turn = transaction.state.openTurn;
-    const output =
-      turn === null
-        ? null
-        : await turnOutput(turn, (sha256) => transaction.readBlob(sha256)).catch(() => null);
-    await transaction.append(
-      closingEvents(transaction.state, {
-        note: 'The log was damaged in the turn, and what came after that is lost.',
-        output,
-        planOf: () => ({ effect: 'effect', mode: 'exclusive' }),
-        ids,
-      }),
-    );
-    return { lost, dropped };
+  const transaction = new SqlTransaction(db, sessionOfRow(session), state, {
+    at: new Date(repair.clock()).toISOString(),
+    // No attempt goes on in a log that is cut.
+    frames: () => Promise.resolve([]),
   });
+  const taken = itemsTaken(state, session, cut.rows);
+  const dropped =
+    taken.length === 0
+      ? ''
+      : `; ${String(taken.length)} prompts that waited before it may have been worked on since, and do not wait any more`;
+  await transaction.append([
+    {
+      type: 'session/repaired',
+      data: {
+        what: `The log was cut to its last whole state: ${reason}${dropped}.`,
+        lost,
+        usedTurns: cut.usedTurns,
+        cause: 'log-damaged',
+      },
+    },
+    ...taken.map(removeItem),
+  ]);
+  const { openTurn } = transaction.state;
+  // What a turn that is only due was opened for is gone.
+  if (openTurn?.started === false && taken.length > 0) {
+    await transaction.append(enterTurn(openTurn.number, EMPTY_INBOX).events);
+  }
+  const turn = transaction.state.openTurn;
+  const output =
+    turn === null ? null : await turnOutput(turn, (sha256) => transaction.readBlob(sha256)).catch(() => null);
+  await transaction.append(
+    closingEvents(transaction.state, {
+      note: 'The log was damaged in the turn, and what came after that is lost.',
+      output,
+      planOf: () => ({ effect: 'effect', mode: 'exclusive' }),
+      ids: repair.ids,
+    }),
+  );
+  return { lost, dropped };
 }
 
 /**
