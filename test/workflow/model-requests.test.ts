@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { exportSession } from '../../src/cli/commands/export.js';
 import type { CliIo } from '../../src/cli/cli-io.js';
@@ -195,3 +196,18 @@ async function exported(client: Client, sessionId: string, request?: string): Pr
   expect(await exportSession(sessionId, request === undefined ? {} : { request }, io, client)).toBe(0);
   return printed;
 }
+
+it('a definition of a tool that the log has lost is what the tool says', async () => {
+  const { model, runtime } = await start([{ text: 'One.' }, { text: 'Two.' }]);
+  const uid = await runtime.createSession();
+  await runtime.prompt(uid, 'one');
+  await runtime.ended(uid, 1);
+  const database = new Database(runtime.databasePath);
+  expect(database.prepare('delete from blobs').run().changes).toBeGreaterThan(0);
+  database.close();
+  await runtime.prompt(uid, 'two');
+  expect((await runtime.ended(uid, 2)).output).toBe('Two.');
+  const [first, second] = model.requests;
+  expect(first?.body.tools).not.toEqual([]);
+  expect(second?.body.tools).toEqual(first?.body.tools);
+});

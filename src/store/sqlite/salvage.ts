@@ -1,8 +1,8 @@
 /**
  * What can be had of a SQLite file whose pages are damaged.
  *
- * Owns that the damaged file is kept: it is never written, and what is whole takes its place in one step. What its rows mean is judged afterwards, by who
- * checks the sessions.
+ * Owns that the damaged file is kept: it is never written, and what is whole takes its place in one step. What its rows
+ * mean is judged afterwards, by who checks the sessions.
  */
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
