@@ -57,6 +57,7 @@ import {
   selectSessionByUid,
 } from './queries.js';
 import { eventOfRow, sessionOfRow } from './rows.js';
+import { readEventPage } from './event-page.js';
 import { SqlArchive } from './sql-archive.js';
 import { SqlFrames } from './sql-frames.js';
 import { SqlKeyStore } from './sql-key-store.js';
@@ -264,19 +265,7 @@ export class SqlSessionStore implements SessionStore {
   async readEvents(uid: SessionUid, query: EventPageQuery): Promise<readonly SessionEvent[]> {
     return this.#guard(async () => {
       const session = await this.#session(this.backend.log, uid);
-      const backwards = query.before !== undefined;
-      let select = this.backend.log.selectFrom('events').selectAll().where('session_uid', '=', uid);
-      if (query.after !== undefined) select = select.where('seq', '>', query.after);
-      if (query.before !== undefined) select = select.where('seq', '<', query.before);
-      if (query.types !== undefined) select = select.where('type', 'in', query.types);
-      if (query.turn !== undefined) select = select.where('turn', '=', query.turn);
-      const rows = await select
-        .orderBy('seq', backwards ? 'desc' : 'asc')
-        .limit(query.limit)
-        .execute();
-      if (backwards) rows.reverse();
-      if (query.types === undefined && query.turn === undefined) requireNoGap(session, query, rows);
-      return rows.map((row) => eventOfRow(session.id, row));
+      return readEventPage(this.backend.log, session, query);
     });
   }
 
@@ -485,25 +474,6 @@ export class SqlSessionStore implements SessionStore {
       throw this.backend.translate(error);
     }
   }
-}
-
-/** A page of all events between two seqs has every one of them, or as many as it may. */
-function requireNoGap(
-  session: SessionRecord,
-  { after = -1, before, limit }: EventPageQuery,
-  rows: readonly { readonly seq: number }[],
-): void {
-  // More than were there when the session was read are welcome.
-  const known = Math.min(before ?? Infinity, session.headSeq + 1) - 1;
-  const last = before === undefined ? known : Math.max(known, rows.at(-1)?.seq ?? -1);
-  const first = before === undefined ? Math.max(after, -1) + 1 : Math.max(0, last - limit + 1);
-  const wanted = Math.max(0, Math.min(limit, last - first + 1));
-  const gap = Array.from({ length: wanted }, (_, n) => first + n).find((seq, n) => rows[n]?.seq !== seq);
-  if (gap === undefined) return;
-  throw new StoreError(
-    'LOG_CORRUPT',
-    `Event ${String(gap)} of session ${session.id} is missing: the log is damaged there.`,
-  );
 }
 
 /** An event that is JSON but not of its type's shape is damage too, however it shows. */
