@@ -6,9 +6,6 @@ import { basename, dirname, join } from 'node:path';
 import type { Kysely } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import type { Configuration } from '../../contract/configuration.js';
-import { newKeySchema } from '../../contract/keys.js';
-import type { KeyStore } from '../../store/key-store.js';
-import { newKeyToken, secretDigest } from '../../store/key-token.js';
 import { repairSession } from '../../store/repair/repair-session.js';
 import { clearStrayFrames, clearStrayRows, restoreSessions } from '../../store/repair/strays.js';
 import { StoreError, type SessionStore } from '../../store/session-store.js';
@@ -39,12 +36,12 @@ export async function* repairLog(configuration: Configuration): AsyncGenerator<F
   }
   try {
     const at = new Date().toISOString();
-    const files = await repairFiles(file, at);
-    yield* files.findings;
-    if (files.isWhole) {
-      const cutOff = new CutOffFolder(configuration.home, at);
-      yield* repairSessions(file, { cutOff, at, areKeysLost: files.areKeysLost });
+    let isWhole = true;
+    for await (const finding of repairFiles(file, at)) {
+      isWhole &&= finding.status !== 'problem';
+      yield finding;
     }
+    if (isWhole) yield* repairSessions(file, { cutOff: new CutOffFolder(configuration.home, at), at });
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     yield problem(`The session log cannot be mended by this version. ${error.message}`);
@@ -53,16 +50,7 @@ export async function* repairLog(configuration: Configuration): AsyncGenerator<F
   }
 }
 
-interface RepairedFiles {
-  readonly findings: readonly Finding[];
-  readonly isWhole: boolean;
-  /** API keys may have been lost, or all of them. */
-  readonly areKeysLost: boolean;
-}
-
-async function repairFiles(log: string, at: string): Promise<RepairedFiles> {
-  const findings: Finding[] = [];
-  let [isWhole, areKeysLost] = [true, false];
+async function* repairFiles(log: string, at: string): AsyncGenerator<Finding, void, void> {
   for (const file of [log, framesPath(log)]) {
     if (!existsSync(file) || complaintsOf(file).length === 0) continue;
     try {
@@ -76,21 +64,21 @@ async function repairFiles(log: string, at: string): Promise<RepairedFiles> {
         // Without its frames a log has lost nothing but what is on the way.
         mayBeEmpty: file !== log,
       });
-      areKeysLost ||= done.incomplete.includes('keys');
-      findings.push(ok(salvaged(file, done)));
+      yield ok(salvaged(file, done));
+      if (done.incomplete.includes('keys')) yield warning(KEYS_LOST);
     } catch (error) {
       if (!(error instanceof SalvageError)) throw error;
-      isWhole = false;
-      findings.push(
-        problem(
-          `The file ${file} is damaged, and nothing can be had of it. ${error.message} Restore a backup; or move the file ` +
-            'away, and the next start makes an empty log.',
-        ),
+      yield problem(
+        `The file ${file} is damaged, and nothing can be had of it. ${error.message} Restore a backup; or move the file ` +
+          'away, and the next start makes an empty log.',
       );
     }
   }
-  return { findings, isWhole, areKeysLost };
 }
+
+const KEYS_LOST =
+  'API keys may be lost, and a server with this log serves nobody without one: see "turnkeeper keys list", and make new ' +
+  'ones with "turnkeeper keys create".';
 
 function salvaged(file: string, { by, rows, incomplete, aside }: Salvage): string {
   const { sessions = 0, events = 0 } = rows;
@@ -105,7 +93,6 @@ function salvaged(file: string, { by, rows, incomplete, aside }: Salvage): strin
 interface RepairPlace {
   readonly cutOff: CutOffFolder;
   readonly at: string;
-  readonly areKeysLost: boolean;
 }
 
 async function* repairSessions(file: string, place: RepairPlace): AsyncGenerator<Finding, void, void> {
@@ -117,7 +104,6 @@ async function* repairSessions(file: string, place: RepairPlace): AsyncGenerator
     const frames = await withDatabase(framesPath(file), { readonly: false }, (db: Kysely<FrameTables>) =>
       clearStrayFrames(db, store),
     );
-    if (place.areKeysLost) findings.push(await closeToStrangers(store.keys));
     if (frames > 0) findings.push(ok(`${String(frames)} frames that cannot be read were taken out.`));
     yield* findings;
     if (findings.length === 0) yield ok('No session had to be mended.');
@@ -126,24 +112,10 @@ async function* repairSessions(file: string, place: RepairPlace): AsyncGenerator
   }
 }
 
-/** A log that has never had a key is open to everybody: one that may have lost its keys must not become such a log. */
-async function closeToStrangers(keys: KeyStore): Promise<Finding> {
-  if (!(await keys.exist())) {
-    const { id, secret } = newKeyToken();
-    const lost = { name: 'lost-keys', tenant: 'lost-keys', rights: ['read'] };
-    await keys.create({ ...newKeySchema.parse(lost), id, secretSha256: secretDigest(secret) });
-    await keys.revoke(id);
-  }
-  return warning(
-    'API keys may be lost, and a server with this log serves nobody without one: see "turnkeeper keys list", and make ' +
-      'new ones with "turnkeeper keys create".',
-  );
-}
-
 async function mendSessions(
   log: Kysely<LogTables>,
   store: SessionStore,
-  { cutOff, at }: Pick<RepairPlace, 'cutOff' | 'at'>,
+  { cutOff, at }: RepairPlace,
 ): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const id of await restoreSessions(log)) {

@@ -8,6 +8,7 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } 
 import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { StoreError } from '../session-store.js';
+import { keepClosed } from './lost-keys.js';
 import { columnsOf, readRows } from './readable-rows.js';
 import { restoreNames } from './session-names.js';
 
@@ -63,7 +64,7 @@ export interface SalvageOptions {
    * @throws `StoreError` `SCHEMA_TOO_NEW`.
    */
   readonly makeCurrent: (file: string) => Promise<void>;
-  /** Names the copy of the damaged file that is kept. */
+  /** When it is done, ISO 8601; names the copy of the damaged file that is kept. */
   readonly at: string;
   /** Whether it is all the same where no row can be had. */
   readonly mayBeEmpty: boolean;
@@ -94,7 +95,7 @@ export async function salvage(
       return { aside, by: 'reindex', rows: {}, incomplete: [] };
     }
     const old = inFolder(folder, 'as-it-was', file);
-    const { made, ...copied } = await copyOf(file, { fresh, old, makeCurrent });
+    const { made, ...copied } = await copyOf(file, { fresh, old, makeCurrent, at });
     const count = Object.values(copied.rows).reduce((sum, rows) => sum + rows, 0);
     if (count === 0 && !mayBeEmpty) throw new SalvageError('Not one row can be read of it.');
     replace(file, { by: made, aside });
@@ -166,13 +167,14 @@ async function copyOf(
     fresh,
     old,
     makeCurrent,
-  }: { readonly fresh: string; readonly old: string } & Pick<SalvageOptions, 'makeCurrent'>,
+    at,
+  }: { readonly fresh: string; readonly old: string } & Pick<SalvageOptions, 'makeCurrent' | 'at'>,
 ): Promise<Copied & { readonly made: string }> {
   if (!hasSameTables(file, fresh)) {
     try {
       await makeCurrent(old);
       copyTables(file, old);
-      const copied = copyRows(file, old, { withBookkeeping: true });
+      const copied = copyRows(file, old, { withBookkeeping: true, at });
       await makeCurrent(old);
       if (knowsItself(old, fresh)) return { made: old, ...copied };
     } catch (error) {
@@ -180,7 +182,7 @@ async function copyOf(
       // Not even what its tables were can be told: the columns that this version has are all that can be looked for.
     }
   }
-  return { made: fresh, ...copyRows(file, fresh, { withBookkeeping: false }) };
+  return { made: fresh, ...copyRows(file, fresh, { withBookkeeping: false, at }) };
 }
 
 function inFolder(folder: string, name: string, file: string): string {
@@ -216,7 +218,7 @@ function copyTables(from: string, to: string): void {
 function copyRows(
   from: string,
   to: string,
-  { withBookkeeping }: { readonly withBookkeeping: boolean },
+  { withBookkeeping, at }: { readonly withBookkeeping: boolean; readonly at: string },
 ): Copied {
   return withFiles(from, to, (source, target) => {
     const rows: Record<string, number> = {};
@@ -228,6 +230,7 @@ function copyRows(
       if (!isWhole) incomplete.push(table);
     }
     if (incomplete.includes('sessions')) restoreNames(source, target);
+    if (incomplete.includes('keys')) keepClosed(target, at);
     return { rows, incomplete };
   });
 }
