@@ -144,7 +144,7 @@ export class SqlSessionStore implements SessionStore {
     first?: (transaction: LogTransaction) => Promise<T>,
   ): Promise<SessionCreation<T>> {
     const created = await this.#guard(() =>
-      this.backend.log.transaction().execute(async (db) => {
+      this.backend.transaction('full', async (db) => {
         const standing = await selectSession(db, session.tenant, session.id);
         if (standing !== undefined) {
           if (standing.body_sha256 === session.bodySha256) {
@@ -366,7 +366,7 @@ export class SqlSessionStore implements SessionStore {
   async saveBlob(uid: SessionUid, bytes: Uint8Array, mediaType: string): Promise<Sha256> {
     const sha256 = digestOf(bytes);
     await this.#guard(() =>
-      this.backend.log.transaction().execute(async (db) => {
+      this.backend.transaction('full', async (db) => {
         // A session that was deleted meanwhile must not leave a blob behind.
         await this.#session(db, uid);
         await insertBlob(db, uid, { sha256, bytes, mediaType });

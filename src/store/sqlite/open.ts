@@ -4,7 +4,7 @@
  * The log commits with `synchronous=FULL`: what was accepted survives a power cut. Frames have a database file of their
  * own with `synchronous=NORMAL`, so that they never wait for the log's full sync.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { Kysely, sql, SqliteDialect, type Transaction } from 'kysely';
 import type { Clock } from '../../contract/ids.js';
@@ -67,6 +67,15 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sess
       await migrateFrames(frames);
     }
     let isWritable = true;
+    const isInPlace = watchPlace(options.path);
+    const requireInPlace = (): void => {
+      if (isInPlace()) return;
+      throw new StoreError(
+        'STORE_UNAVAILABLE',
+        `The session log ${options.path} was moved or removed while it is in use. Put it back, or stop the server and ` +
+          'restore a backup.',
+      );
+    };
     return new SqlSessionStore(
       {
         kind: 'sqlite',
@@ -74,6 +83,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sess
         frames,
         transaction: async (durability, work) => {
           try {
+            requireInPlace();
             const done = await (durability === 'full'
               ? log.transaction().execute(work)
               : relaxedTransaction(log, work));
@@ -84,7 +94,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sess
             throw error;
           }
         },
-        isWritable: () => isWritable,
+        isWritable: () => isWritable && isInPlace(),
         reclaimSpace: () => reclaimSpace(log, frames, opened),
         translate,
         close: async () => {
@@ -137,6 +147,19 @@ async function reclaimSpace(
 
 function freePages(file: Database.Database | undefined): number {
   return Number(file?.pragma('freelist_count', { simple: true }) ?? 0);
+}
+
+/**
+ * Whether the file that is open now still stands under its path: what is committed to another one is found by nobody after
+ * the next start.
+ */
+function watchPlace(path: string): () => boolean {
+  const identity = (): string => {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    return stats === undefined ? '' : `${String(stats.dev)}:${String(stats.ino)}`;
+  };
+  const opened = identity();
+  return () => identity() === opened;
 }
 
 /** Both files are made at once: frames without a log are what is left where somebody moved or removed that. */
